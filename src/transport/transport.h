@@ -89,11 +89,20 @@ class Transport {
     // Looks once at what has come and gone, for all tickets: before some of them are tested. For
     // fabrics that tell by one queue; where test() looks for itself there is nothing to do.
     virtual void poll() {}
-    // Of fabrics that one can sleep for: readable when poll() can end something, or let others go on,
-    // since arm() said true. -1: who waits for the messages that are under way must poll.
+    // Of fabrics that one can sleep for: readable when poll() can end something, or let others go
+    // on, since arm() said true. -1: who waits for the messages that are under way must poll.
     [[nodiscard]] virtual int wait_fd() { return -1; }
     // Before a sleep, behind a fruitless look at all tickets. False: no sleep, something has come.
     [[nodiscard]] virtual bool arm() { return false; }
+    // Where one of the team's ranks has a word to which all of its ranks can add, itself too, and
+    // each addition brings back what the word was before: their number, on all of them alike, else
+    // 0. A ticket of fetch_add() is tested and cancelled like a message's, one at a time; when it
+    // is complete, its `number` is what the word was.
+    [[nodiscard]] virtual Rank adders() const { return 0; }
+    virtual void fetch_add(uint64_t amount, Ticket& ticket) {
+        static_cast<void>(amount);
+        ticket.state = State::kFailed;
+    }
     // Memory in which many messages of the team will begin or end, until conceal(): the fabric may
     // register it. What is not exposed may be sent from and received to all the same.
     virtual void expose(std::span<std::byte> memory) { static_cast<void>(memory); }

@@ -17,6 +17,7 @@ void Routes::remove(uint8_t way) {
     TUTTI_ASSERT(way > 0 && way + 1 == count_, "ways go in turn");
     ways_[--count_] = nullptr;
     if (watched_ == way) watched_ = 0;
+    if (adders_ == way) adders_ = 0;
 }
 
 void Routes::use(Rank peer, uint8_t way) {

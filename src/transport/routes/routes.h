@@ -26,6 +26,8 @@ class Routes final : public Transport {
     // Messages between this rank and the peer go this way from now on. At both ends, while none is
     // under way between them.
     void use(Rank peer, uint8_t way);
+    // The team's word is that of this way.
+    void use_adders(uint8_t way) { adders_ = way; }
 
     void send(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
               Ticket& ticket) override {
@@ -43,6 +45,14 @@ class Routes final : public Transport {
     void cancel(Ticket& ticket) override {
         ways_[ticket.way]->cancel(ticket);
         discount(ticket);
+    }
+    [[nodiscard]] Rank adders() const override {
+        return adders_ == 0 ? 0 : ways_[adders_]->adders();
+    }
+    void fetch_add(uint64_t amount, Ticket& ticket) override {
+        ticket.way = adders_;
+        ways_[adders_]->fetch_add(amount, ticket);
+        count(ticket);
     }
     [[nodiscard]] bool can_set_aside() const override;
     [[nodiscard]] State set_aside(Rank peer, const MessageId& id, const std::byte* data,
@@ -84,6 +94,7 @@ class Routes final : public Transport {
     std::array<Transport*, kWaysMax> ways_{};
     uint8_t count_ = 1;
     std::vector<uint8_t> way_of_peer_;  // empty: all by the plain one
+    uint8_t adders_ = 0;                // the way of the team's word; 0: there is none
     uint8_t watched_ = 0;               // the way that one can sleep for; 0: none
     uint64_t elsewhere_ = 0;            // messages under way on others
     bool has_failed_ = false;

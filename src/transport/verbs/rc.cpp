@@ -345,6 +345,7 @@ void Rc::advance(uint32_t pair) {
     if (at.has_failed || !at.is_connected) return;
     if (at.offering != 0) make_offers(pair);
     if (at.sending != 0) advance_sends(pair);
+    if (pair == kAdderPair) post_addition();
     if (at.has_failed || at.last_number != 0 || !at.slots.may_write()) return;
     if (is_closing_) {
         tell(pair, kIsLast);
@@ -399,6 +400,7 @@ void Rc::complete(const Completion& completion) {
         arrive(pair, completion.immediate);
     } else {
         pairs_[pair].slots.complete(completion.number);
+        if (pair == kAdderPair) complete_addition(completion.number);
     }
     advance(pair);
 }

@@ -5,7 +5,8 @@
 // next to each other: one copy in, one out; no tags, no call of the system. Still longer ones go
 // straight from memory to memory (rc_direct.cpp).
 //
-// Messages of which only their number counts are additions to a word at the peer (rc_count.cpp).
+// Messages of which only their number counts are additions to a word at the peer (rc_count.cpp),
+// and all of a team can add to one at rank 0, each told what it was (rc_arrive.cpp).
 //
 // Every message has the CallWord of its sender, which is compared with the receive's (but for those
 // of kRecoverySlot), so ranks that do not run the same call are found out whatever the size.
@@ -30,9 +31,9 @@ Need need_of(uint32_t peers, uint32_t mtu_bytes);
 
 class Rc final : public Transport {
   public:
-    // peers: by the number of their pair, ascending. Messages from direct_bytes on go straight, 0:
-    // none; the sender's counts. polls_tails: pieces come without immediates, as their ends land
-    // last here (rc_tails.cpp); then nobody is woken by them.
+    // peers: by the number of their pair, ascending; the own rank may be one. Messages from
+    // direct_bytes on go straight, 0: none; the sender's counts. polls_tails: pieces come without
+    // immediates, as their ends land last here (rc_tails.cpp); then nobody is woken by them.
     Rc(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_bytes,
        std::vector<Rank> peers, size_t direct_bytes, bool polls_tails = false);
     ~Rc() override;
@@ -54,6 +55,13 @@ class Rc final : public Transport {
         return polls_tails_ || counted_.first ? -1 : endpoint_->wait_fd();
     }
     [[nodiscard]] bool arm() override;
+    // On all ranks alike: all of them, so many, can add at rank 0, which is a peer of each, its own
+    // too (is_counted_at). Not while anything is under way.
+    void use_adders(Rank ranks);
+    // The devices of both ends can add, and the pair is there.
+    [[nodiscard]] bool is_counted_at(Rank peer) const;
+    [[nodiscard]] Rank adders() const override { return adders_; }
+    void fetch_add(uint64_t amount, Ticket& ticket) override;
     void cancel(Ticket& ticket) override;
     [[nodiscard]] bool can_set_aside() const override { return true; }
     [[nodiscard]] State set_aside(Rank peer, const MessageId& id, const std::byte* data,
@@ -67,8 +75,8 @@ class Rc final : public Transport {
     // register its own.
     [[nodiscard]] uint64_t sent_straight() const { return sent_straight_; }
     [[nodiscard]] uint64_t sent_copied() const { return sent_copied_; }
-    // Messages that were additions to a counter: to others' and, those that were awaited, to this
-    // end's.
+    // Additions: messages that were counted at others, those that were awaited here, and to the
+    // word of all, but those that only look at it.
     [[nodiscard]] uint64_t additions() const { return additions_; }
 
     // Nothing is sent or received any more. What was sent, to its last piece, is still on its way,
@@ -207,6 +215,10 @@ class Rc final : public Transport {
     void end_count(Operation* operation, State state);
     void drop_counts(uint32_t pair);
     State set_count_aside(Ticket& ticket);
+    void post_addition();
+    void complete_addition(uint64_t number);
+    void end_addition(State state);
+    bool cancel_addition(Ticket& ticket);
     static Line all_but_writing(Line& line);
     [[nodiscard]] static bool is_over(const Pair& at);
 
@@ -225,6 +237,16 @@ class Rc final : public Transport {
     Operation* free_ = nullptr;
     Line counted_;              // receives that wait for the own counter
     uint64_t counted_sum_ = 0;  // what it has when all have come
+    // That to the word of all which is under way.
+    struct Addition {
+        Ticket* ticket = nullptr;  // nullptr: nobody waits for it
+        uint64_t amount = 0;
+        uint64_t number = 0;  // 0: not posted yet
+        bool is_under_way = false;
+    };
+    static constexpr uint32_t kAdderPair = 0;  // that with rank 0
+    Addition adding_;
+    Rank adders_ = 0;
     std::array<Completion, 32> completions_;
     uint32_t polls_ = 0;
     uint64_t looked_ns_ = 0;

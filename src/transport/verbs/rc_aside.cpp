@@ -15,6 +15,7 @@ namespace tutti::transport::verbs {
 // written straight from there is read until it is complete.
 void Rc::cancel(Ticket& ticket) {
     if (ticket.state != State::kPending) return;
+    if (cancel_addition(ticket)) return;
     if (Operation* counted = find(counted_, ticket)) return end_count(counted, State::kFailed);
     Pair& at = pairs_[ticket.number / kSlotsMax];
     const auto stream = static_cast<uint32_t>(ticket.number % kSlotsMax);

@@ -31,9 +31,12 @@ void Rc::write_error(uint32_t pair, const char* why, const char* more) {
 void Rc::fail_pair(uint32_t pair, const char* why, const char* more) {
     Pair& at = pairs_[pair];
     if (at.has_failed) return;
-    const bool is_lost = (at.sending | at.recving | at.counting) != 0 || !at.is_left_by_peer;
+    const bool is_adding = pair == kAdderPair && adding_.is_under_way;
+    const bool is_lost =
+        (at.sending | at.recving | at.counting) != 0 || is_adding || !at.is_left_by_peer;
     at.has_failed = true;
     drop_counts(pair);
+    if (is_adding) end_addition(State::kFailed);
     for (Stream& stream : at.streams) {
         drop(stream.sends);
         drop(stream.recvs);

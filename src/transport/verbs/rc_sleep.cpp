@@ -30,6 +30,7 @@ bool Rc::arm() {
 
 // Something here goes on when own writes are complete, perhaps without a word of the other end.
 bool Rc::awaits_completion(const Pair& at) const {
+    if (adding_.is_under_way && &at == &pairs_[kAdderPair]) return true;
     if (at.has_failed) return false;
     if (is_closing_ || !at.slots.may_write()) return true;
     if (at.offering != 0 && at.slots.awaits_completion(kOffers)) return true;

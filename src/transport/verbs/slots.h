@@ -57,7 +57,10 @@ inline constexpr uint32_t kPieceSlots = (kSlots - kStreams) / 2;
 // Of an end: what others count in, and where former values go that nobody asks for.
 inline constexpr uint32_t kCounter = 0;
 inline constexpr uint32_t kFormer = 1;
-inline constexpr uint32_t kWords = 2;
+// To which all of the team add, at rank 0; and what it was before (rc_arrive.cpp).
+inline constexpr uint32_t kArrivals = 2;
+inline constexpr uint32_t kArrivalsBefore = 3;
+inline constexpr uint32_t kWords = 4;
 
 // What an immediate says.
 inline constexpr uint32_t kIsWord = 1u << 31;  // about all slots: bit i as in freed()

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -170,6 +171,52 @@ TEST_F(Library, AdditionsAreSeenAndTold) {
         ASSERT_EQ(endpoints_[0]->words()[kFormer], number - 1);
         ASSERT_EQ(sum.load(std::memory_order_acquire), number);
     }
+}
+
+// Rank 0's way to its own word. The device takes it as any other.
+TEST_F(Library, AnEndIsConnectedWithItself) {
+    const uint32_t mtu_bytes = devices_[0]->port().mtu_bytes;
+    auto endpoint = devices_[0]->make_endpoint(need_of(2, mtu_bytes));
+    ASSERT_TRUE(endpoint) << endpoint.error().message;
+    Endpoint& words = *endpoint.value();
+    Rc own(std::move(endpoint.value()), clock_, mtu_bytes, {0, 1}, kDirectBytes);
+    auto connected = own.connect(0, devices_[0]->port(), own.card(0));
+    ASSERT_TRUE(connected) << connected.error().message;
+    endpoint = devices_[1]->make_endpoint(need_of(1, mtu_bytes));
+    ASSERT_TRUE(endpoint) << endpoint.error().message;
+    Rc other(std::move(endpoint.value()), clock_, mtu_bytes, {0}, kDirectBytes);
+    connected = own.connect(1, devices_[1]->port(), other.card(0));
+    ASSERT_TRUE(connected) << connected.error().message;
+    connected = other.connect(0, devices_[0]->port(), own.card(1));
+    ASSERT_TRUE(connected) << connected.error().message;
+    own.use_adders(2);
+    other.use_adders(2);
+    std::vector<std::byte> in(3 * mtu_bytes);
+    for (uint64_t i = 0; i < 300; ++i) {
+        const std::vector<std::byte> out(in.size(), static_cast<std::byte>(i));
+        std::array<Ticket, 4> tickets;
+        own.recv(0, {}, in.data(), in.size(), tickets[0]);
+        own.send(0, {}, out.data(), out.size(), tickets[1]);
+        own.fetch_add(1, tickets[2]);
+        other.fetch_add(1, tickets[3]);
+        ASSERT_TRUE(run_until([&] {
+            own.poll();
+            other.poll();
+            return std::ranges::none_of(
+                tickets, [](const Ticket& one) { return one.state == State::kPending; });
+        }));
+        for (const Ticket& ticket : tickets) ASSERT_EQ(ticket.state, State::kDone) << own.error();
+        ASSERT_EQ(in, out);
+        ASSERT_EQ(std::max(tickets[2].number, tickets[3].number), 2 * i + 1);
+        ASSERT_EQ(std::min(tickets[2].number, tickets[3].number), 2 * i);
+    }
+    EXPECT_EQ(words.words()[kArrivals], 600u);
+    own.close();
+    other.close();
+    EXPECT_TRUE(run_until([&] {
+        const bool is_closed = own.is_closed();
+        return other.is_closed() && is_closed;
+    }));
 }
 
 // Among others, both ways.

@@ -251,6 +251,24 @@ TEST(RcSleep, WhoMayWriteNoMoreWakesAndIsWoken) {
     EXPECT_EQ(at.verbs.fault(), "");
 }
 
+// Its own completion says what the word was, and is no solicited event. Nobody else wakes.
+TEST(RcSleep, WhoAddsToTheWordOfAllIsWokenByTheAnswer) {
+    Dormitory at({});
+    at.rest();
+    for (uint64_t sum = 0; sum < 20; ++sum) {
+        Ticket ticket;
+        at.sleeps[1] = false;
+        if (sum == 0) at.ends[1]->use_adders(kSleepers);
+        at.ends[1]->fetch_add(1, ticket);
+        at.rest();
+        ASSERT_EQ(ticket.state, State::kDone);
+        ASSERT_EQ(ticket.number, sum);
+    }
+    EXPECT_LE(at.wakes[1], 20u);  // fewer where it is there before the sleep
+    EXPECT_EQ(at.wakes[0] + at.wakes[2], 0u);
+    EXPECT_EQ(at.verbs.fault(), "");
+}
+
 // What was told of a completion that was polled meanwhile wakes once, not for ever.
 TEST(RcSleep, WhatWasToldIsTakenOff) {
     Dormitory at({});
