@@ -5,6 +5,7 @@
 //   2  the cards of all ends of pairs, so many at a time
 //   3  has everybody connected its ends? From here on packets may come
 //   4  has every message of the probe arrived?
+//   5  in small teams of a rank a node: can all add to rank 0's word?
 //
 // What goes wrong on one is told in the next round, and then all go without.
 #include "bootstrap/make_verbs.h"
@@ -82,6 +83,8 @@ class VerbsMaker {
     bool has_probed();
     Result<Done> introduce();
     Result<Done> exchange_cards();
+    Result<Done> agree_on_word();
+    [[nodiscard]] bool is_own(size_t pair) const { return peers_[pair] == all_.rank; }
 
     engine::Context& context_;
     Circle& all_;
@@ -102,11 +105,18 @@ class VerbsMaker {
 Report VerbsMaker::find_port() {
     const topo::Placement& placement = inter_node_.placement();
     peers_ = verbs_peers(placement, all_.rank);
+    // Rank 0's first pair is that with itself.
+    const bool has_own = all_reach_first(placement);
     for (const Rank peer : peers_) {
-        const std::vector<Rank> theirs = verbs_peers(placement, peer);
+        std::vector<Rank> theirs = verbs_peers(placement, peer);
+        if (has_own && peer == 0) theirs.insert(theirs.begin(), 0);
         const auto own = std::lower_bound(theirs.begin(), theirs.end(), all_.rank);
         TUTTI_ASSERT(own != theirs.end() && *own == all_.rank, "peers are each other's");
         their_pair_.push_back(static_cast<uint32_t>(own - theirs.begin()));
+    }
+    if (has_own && all_.rank == 0) {
+        peers_.insert(peers_.begin(), 0);
+        their_pair_.insert(their_pair_.begin(), 0);
     }
     ports_.resize(peers_.size());
     others_.resize(peers_.size());
@@ -221,7 +231,8 @@ Result<Done> VerbsMaker::exchange_cards() {
 Report VerbsMaker::connect() {
     for (uint32_t pair = 0; messages_ && pair < peers_.size(); ++pair) {
         const auto connected = messages_->connect(pair, ports_[pair], others_[pair]);
-        if (connected) continue;
+        if (!connected && is_own(pair)) context_.reaches_itself() = false;
+        if (connected || is_own(pair)) continue;
         return report_of(Obstacle::kSystem, "no RDMA to rank " + std::to_string(peers_[pair]) +
                                                 ": " + connected.error().message);
     }
@@ -240,6 +251,7 @@ bool VerbsMaker::has_probed() {
 Report VerbsMaker::finish_probe() {
     if (!messages_) return {};
     for (size_t i = 0; i < peers_.size(); ++i) {
+        if (is_own(i) && !context_.reaches_itself()) continue;
         PairProbe& probe = probes_[i];
         messages_->recv(peers_[i], {}, probe.in.data(), probe.in.size(), probe.received);
         messages_->send(peers_[i], {}, probe.out.data(), probe.out.size(), probe.sent);
@@ -258,6 +270,10 @@ Report VerbsMaker::finish_probe() {
                              probe.in.back() == told;
         messages_->cancel(probe.sent);
         messages_->cancel(probe.received);
+        if (is_own(i)) {
+            if (!is_good) context_.reaches_itself() = false;
+            continue;
+        }
         if (is_good || report.obstacle != Obstacle::kNone) continue;
         const std::string why = messages_->error();
         const std::string peer = std::to_string(peers_[i]);
@@ -268,6 +284,19 @@ Report VerbsMaker::finish_probe() {
     return report;
 }
 
+// Without it messages go all the same.
+Result<Done> VerbsMaker::agree_on_word() {
+    if (!all_reach_first(inter_node_.placement())) return Done{};
+    // Rank 0 alone needs to reach itself; others' contexts never tried.
+    const bool can_reach = messages_ && messages_->is_counted_at(0) && context_.reaches_itself();
+    const uint32_t can_add = can_reach ? 1 : 0;
+    const auto all = all_.exchange(can_add);
+    if (!all) return all.error();
+    const bool can_all = std::ranges::all_of(all.value(), [](uint32_t one) { return one != 0; });
+    if (can_all) messages_->use_adders(all_.size);
+    return Done{};
+}
+
 Result<Done> VerbsMaker::make() {
     context_.tidy();  // what teams that were freed have registered
     if (auto introduced = introduce(); !introduced) return introduced;
@@ -275,7 +304,8 @@ Result<Done> VerbsMaker::make() {
     attempt([&] { return connect(); });
     if (auto connected = all_.agree_briefly(mine_); !connected) return connected;
     attempt([&] { return finish_probe(); });
-    return all_.agree_briefly(mine_);
+    if (auto probed = all_.agree_briefly(mine_); !probed) return probed;
+    return agree_on_word();
 }
 
 }  // namespace

@@ -76,4 +76,8 @@ std::vector<uint32_t> verbs_peers(const topo::Placement& placement, uint32_t ran
     return peers;
 }
 
+bool all_reach_first(const topo::Placement& placement) {
+    return placement.ranks() == placement.nodes() && placement.ranks() <= kPeersOfAllMax + 1;
+}
+
 }  // namespace tutti::bootstrap

@@ -211,9 +211,10 @@ class Form {
         const bool is_receive = op_->is_counted && op_->kind == OperationKind::kRecv;
         if (op_->is_counted) {
             const bool has_bytes = op_->left.bytes + op_->to.bytes != 0;
-            if (has_bytes || op_->kind == OperationKind::kRecvReduce || !is_message(op_->kind)) {
-                return fault("only messages of no bytes are counted");
-            }
+            const bool may_be = op_->kind == OperationKind::kSend ||
+                                op_->kind == OperationKind::kRecv ||
+                                op_->kind == OperationKind::kMeetMulticast;
+            if (has_bytes || !may_be) return fault("only messages of no bytes are counted");
             if (extent_.lanes > 1) return fault("messages are counted in one lane");
         }
         if (is_receive) {

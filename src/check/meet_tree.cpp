@@ -120,7 +120,9 @@ const LiveOperation* otherwise_told(std::span<const Meeter> all, const MeetTree&
     const sched::Operation& first = all[0].meet->op;
     for (const Meeter& one : all) {
         const sched::Operation& op = one.meet->op;
-        if (op.kind != first.kind || op.order != first.order) return one.meet;
+        const bool is_alike =
+            op.kind == first.kind && op.order == first.order && op.is_counted == first.is_counted;
+        if (!is_alike) return one.meet;
     }
     const bool is_partial =
         first.kind == sched::OperationKind::kMeetMulticast && all.size() != ranks;

@@ -24,12 +24,22 @@ struct Messages {
 };
 
 // Where arrivals tell who sends to whom, each is counted once between neighbours.
-void count(const sched::Program& program, const std::vector<uint32_t>& peers, Messages& messages) {
+// By a word to which all add each rank tells one, itself or another.
+void count(const sched::Program& program, const std::vector<uint32_t>& peers, bool has_word,
+           Messages& messages) {
     const sched::Extent extent = program.extent();
     sched::Round round;
     for (uint64_t lane = 0; lane < extent.lanes; ++lane) {
         for (uint64_t i = 0; i < extent.rounds; ++i) {
             program.read(lane, i, round);
+            const bool adds = round.ends_with(sched::OperationKind::kMeetMulticast) &&
+                              round[round.size() - 1].is_counted;
+            if (adds && has_word && round.size() > 1) {
+                ++messages.all;
+                ++messages.by_rdma;
+                ++messages.counted;
+                continue;
+            }
             for (const sched::Operation& one : round) {
                 if (sched::is_near(one)) continue;  // a letter in the node's memory
                 if (one.kind != sched::OperationKind::kSend &&
@@ -45,9 +55,11 @@ void count(const sched::Program& program, const std::vector<uint32_t>& peers, Me
     }
 }
 
-RdmaMemory memory_of(size_t peers) {
-    const auto need = transport::verbs::need_of(static_cast<uint32_t>(peers), kRdmaMtuBytes);
-    return {peers, peers * need.pair_bytes};
+// has_own: a rank is connected with itself as well.
+RdmaMemory memory_of(size_t peers, bool has_own) {
+    const size_t pairs = peers + (has_own ? 1 : 0);
+    const auto need = transport::verbs::need_of(static_cast<uint32_t>(pairs), kRdmaMtuBytes);
+    return {peers, pairs * need.pair_bytes};
 }
 
 }  // namespace
@@ -57,6 +69,7 @@ void print_rdma(const sched::Shape& shape, const topo::Placement& placement,
     const bool is_followed = choice.runs == select::Runs::kPlan &&
                              explain::operations_about(*choice.algorithm, shape, placement,
                                                        choice.tuning) <= explain::kOperationsMax;
+    const bool has_word = bootstrap::all_reach_first(placement);
     size_t peers_max = 0;
     Messages messages;
     for (uint32_t rank = 0; rank < placement.ranks(); ++rank) {
@@ -64,9 +77,9 @@ void print_rdma(const sched::Shape& shape, const topo::Placement& placement,
         peers_max = std::max(peers_max, peers.size());
         if (!is_followed) continue;
         count(*algo::make_plan(*choice.algorithm, shape, placement, rank, choice.tuning), peers,
-              messages);
+              has_word, messages);
     }
-    const RdmaMemory memory = memory_of(peers_max);
+    const RdmaMemory memory = memory_of(peers_max, has_word);
     if (is_too_much(memory, settings)) {
         fmt::print("rdma:  none: a rank would register {}, beyond TUTTI_VERBS_MEMORY\n",
                    format_bytes(memory.bytes));
@@ -89,7 +102,7 @@ RdmaMemory rdma_memory(const topo::Placement& placement) {
     for (uint32_t rank = 0; rank < placement.ranks(); ++rank) {
         peers = std::max(peers, bootstrap::verbs_peers(placement, rank).size());
     }
-    return memory_of(peers);
+    return memory_of(peers, bootstrap::all_reach_first(placement));
 }
 
 bool is_too_much(const RdmaMemory& memory, const VerbsSettings& settings) {

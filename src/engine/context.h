@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -101,6 +102,8 @@ class Context {
     void set_verbs_device(std::shared_ptr<transport::verbs::Device> device);
     // What teams have registered for messages by RDMA; at most settings().verbs.memory_bytes.
     Allowance& verbs_memory() { return verbs_memory_; }
+    // Whether the port was never found to reach itself in vain, which takes seconds to find out.
+    std::atomic<bool>& reaches_itself() { return reaches_itself_; }
     multicast::ProcessMulticast& process_multicast() { return process_multicast_; }
     ActiveTeams& active() { return active_; }
     const select::Rules& rules() const { return rules_; }
@@ -211,6 +214,7 @@ class Context {
     std::mutex verbs_mutex_;
     std::optional<Result<std::shared_ptr<transport::verbs::Device>>> verbs_;
     Allowance verbs_memory_;
+    std::atomic<bool> reaches_itself_ = true;
     multicast::ProcessMulticast process_multicast_;
     ActiveTeams active_;
     select::Rules rules_;

@@ -41,6 +41,7 @@ void InterNode::use_verbs() {
     uses_verbs_ = true;
     if (!verbs_.messages) return;
     for (const uint32_t peer : verbs_.messages->peers()) routes_.use(peer, verbs_way_);
+    if (verbs_.messages->adders() != 0) routes_.use_adders(verbs_way_);
 }
 
 // What this end has sent so far nobody waits for.
@@ -56,7 +57,9 @@ void InterNode::describe(tutti_verbs_info& info) const {
     if (uses_verbs_) {
         info.state = TUTTI_VERBS_ON;
         if (verbs_.messages) {
-            info.peers = static_cast<uint32_t>(verbs_.messages->peers().size());
+            const std::span<const transport::Rank> peers = verbs_.messages->peers();
+            const auto own = std::ranges::count(peers, rank_);
+            info.peers = static_cast<uint32_t>(peers.size()) - static_cast<uint32_t>(own);
             info.polls_tails = verbs_.messages->polls_tails() ? 1 : 0;
             info.long_messages = verbs_.messages->sent_straight();
             info.long_copied = verbs_.messages->sent_copied();

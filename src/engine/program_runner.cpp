@@ -139,7 +139,8 @@ Step ProgramRunner::step() {
 }
 
 Step ProgramRunner::step_failure() {
-    const transport::Disagreement with = inter_node_->transport().disagreement();
+    transport::Disagreement with = inter_node_->transport().disagreement();
+    if (inter_node_->executor().has_miscounted()) with.is_there = with.is_counted = true;
     if (!with.is_there) {
         return fail_step(TUTTI_ERR_NETWORK, inter_node_->executor().error().c_str());
     }

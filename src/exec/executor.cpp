@@ -357,9 +357,11 @@ void Executor::cancel() {
     for (const Ref ref : state.messages) {
         const OperationKind kind = state.operation_of(ref).kind;
         if (sched::is_meet(kind) && state.feeds(ref)) state.cancel_pieces(ref);
-        const bool is_posted = kind != OperationKind::kFeed && !state.is_near(ref);
+        const bool is_posted =
+            kind != OperationKind::kFeed && !state.is_near(ref) && !state.calls_roll(ref);
         if (is_posted) state.network.cancel(state.task_of(ref).ticket);
     }
+    state.call_off_roll();
     state.messages.clear();
     if (!state.has_failed) state.error = "cancelled";
     state.has_failed = true;
@@ -371,6 +373,8 @@ std::vector<sched::Rank> Executor::waits_for() const {
     for (const Ref ref : state.messages) {
         if (sched::is_meet(state.operation_of(ref).kind) && state.feeds(ref)) {
             state.add_fed_waits(ref, ranks);
+        } else if (state.calls_roll(ref)) {
+            state.add_missing(state.slot_of(ref).meet, ranks);
         } else if (!state.owes(ref)) {
             ranks.push_back(state.operation_of(ref).peer);
         }
@@ -416,6 +420,7 @@ const node::Op* Executor::node_op() const {
 }
 
 const Work& Executor::work() const { return state_->totals; }
+bool Executor::has_miscounted() const { return state_->has_miscounted; }
 const std::string& Executor::error() const { return state_->error; }
 
 }  // namespace tutti::exec

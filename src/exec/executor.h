@@ -87,6 +87,9 @@ class Executor {
     [[nodiscard]] const node::Op* node_op() const;
     [[nodiscard]] node::Op* node_op();
     [[nodiscard]] const Work& work() const;
+    // After kFailed: by their arrivals it is that ranks do not run the same call, and nobody knows
+    // which.
+    [[nodiscard]] bool has_miscounted() const;
     // After kFailed.
     [[nodiscard]] const std::string& error() const;
 

@@ -152,7 +152,7 @@ void Executor::State::post_neighbour(Ref ref) {
     meet.told &= ~bit;
     const Slot& slot = slot_of(ref);
     messages.push_back(ref);
-    if (is_near(ref)) return;
+    if (is_near(ref) || meet.calls_roll) return;
     network.recv(operation.peer, feeds(ref) ? word_id(slot, ref, 0) : id_of(slot, ref),
                  at(slot, operation.to), operation.to.bytes / 2, task.ticket);
 }
@@ -202,6 +202,7 @@ void Executor::State::begin_meeting(Ref ref) {
         meet.slot =
             transport::kMeetSlot + static_cast<uint32_t>(meetings++ % transport::kMeetSlots);
     }
+    meet.calls_roll = may_call_roll(round);
     meet.release = Meet::Release::kAwaited;
     meet.crossed.reset();
     meet.idle = 0;
@@ -212,6 +213,7 @@ void Executor::State::begin_meet(Ref ref) {
     Meet& meet = slot_of(ref).meet;
     TUTTI_ASSERT(ref.index == meet.neighbours, "it comes behind its neighbours");
     if (meet.neighbours == 0) begin_meeting(ref);
+    if (meet.calls_roll) return begin_roll_call(ref);
     const bool has_parent = Hall(*this, ref).has_parent();
     meet.machine.restart(
         meet.neighbours, has_parent,
@@ -224,6 +226,10 @@ void Executor::State::begin_meet(Ref ref) {
 // Done when each of the two has had the other's message.
 transport::State Executor::State::test_neighbour(Ref ref) {
     Meet& meet = slot_of(ref).meet;
+    if (meet.calls_roll) {
+        const bool is_over = meet.release == Meet::Release::kOver;
+        return is_over ? transport::State::kDone : transport::State::kPending;
+    }
     const uint64_t bit = sched::after_op(ref.index);
     transport::State sent = transport::State::kPending;
     if ((meet.told & bit) != 0) sent = test_sent(ref);
@@ -342,6 +348,7 @@ void Executor::State::settle(const Hall& hall, std::optional<uint32_t> neighbour
 // In its turn. True if its number is over.
 bool Executor::State::step_release(Ref ref) {
     Meet& meet = slot_of(ref).meet;
+    if (meet.calls_roll && !step_roll_call(ref)) return false;
     const Hall hall(*this, ref);
     const uint64_t number = multicasts.base + multicasts.next;
     const size_t bytes = sched::meet_multicast_bytes(hall.bytes());
@@ -401,6 +408,7 @@ bool Executor::State::seeks_only() {
     for (uint64_t rest = meet.told; rest != 0; rest &= rest - 1) {
         if (meet.sent[std::countr_zero(rest)].state != transport::State::kDone) return false;
     }
+    if (meet.calls_roll) return meet.answer == Meet::Answer::kHeard;
     if (meet.release != Meet::Release::kAwaited) return meet.release != Meet::Release::kNobodys;
     return meet.machine.saturation(kOwnCall).sent_to() == 0u && Hall(*this, *ref).has_parent();
 }
@@ -411,6 +419,7 @@ bool Executor::State::holds_back() {
     const std::optional<Ref> ref = release_sought();
     if (!ref || multicasts.ready.size() > 1) return false;
     const Meet& meet = slot_of(*ref).meet;
+    if (meet.calls_roll) return meet.answer == Meet::Answer::kAwaited;
     return meet.release == Meet::Release::kAwaited && !meet.machine.saturation(kOwnCall).sent_to();
 }
 
@@ -418,7 +427,7 @@ bool Executor::State::holds_back() {
 void Executor::State::take_release(Ref ref) {
     Meet& meet = slot_of(ref).meet;
     const Hall hall(*this, ref);
-    if (meet.release == Meet::Release::kSettled) return;
+    if (meet.release == Meet::Release::kSettled || meet.calls_roll) return;
     const auto sent_to = meet.machine.saturation(kOwnCall).sent_to();
     const auto orders = meet.machine.take_multicast(kOwnCall);
     if (!orders || !sent_to) {
@@ -436,6 +445,7 @@ void Executor::State::take_release(Ref ref) {
 // Who has everything releases all but the one that has it, too.
 void Executor::State::release_along_tree(Ref ref) {
     Meet& meet = slot_of(ref).meet;
+    if (meet.calls_roll) return meet_without_roll(ref);
     const Meet::Release before = std::exchange(meet.release, Meet::Release::kNobodys);
     meet.machine.fall_back();
     if (before == Meet::Release::kAwaited) return;

@@ -23,6 +23,7 @@
 
 #include "adapt/feeding.h"
 #include "adapt/meeting.h"
+#include "adapt/roll_call.h"
 #include "exec/combine.h"
 #include "exec/executor.h"
 
@@ -76,6 +77,15 @@ struct Meet {
     bool is_by_multicast = false;
     uint32_t slot = 0;  // of the transport: what its messages go by
     Release release = Release::kAwaited;
+    // By one word of the team (roll_call.cpp): then neighbours tell each other nothing.
+    enum class Answer : uint8_t {
+        kAwaited,  // of the own arrival
+        kHeard,
+        kLooking  // that was heard; this is about who has come since
+    };
+    bool calls_roll = false;
+    Answer answer = Answer::kHeard;
+    transport::Ticket adding;
     std::optional<uint32_t> crossed;  // it and this rank have each other's part
     uint64_t idle = 0;                // bit: nothing comes from there any more
     // Neighbours on the same node (letters.cpp): there are some; what tells them the result was
@@ -202,6 +212,9 @@ struct Executor::State {
     node::Op node_op;
     uint64_t node_next = 0;
     Multicasts multicasts;
+    adapt::RollCall roll_call;
+    uint64_t looked_ns = 0;       // at the word of all, or added to it
+    bool has_miscounted = false;  // by it: somebody runs another call
     uint64_t meetings = 0;  // by multicast, of the team since the beginning, on all ranks alike
 
     Result<Done> reserve(const sched::Extent& wanted, uint64_t scratch_bytes_max);
@@ -262,6 +275,16 @@ struct Executor::State {
     void post_piece(Ref ref, const adapt::Flow::Post& post);
     void add_fed_waits(Ref ref, std::vector<sched::Rank>& ranks);
     void cancel_pieces(Ref ref);
+    [[nodiscard]] bool may_call_roll(const sched::Round& round);
+    void begin_roll_call(Ref ref);
+    bool step_roll_call(Ref ref);
+    void look_at_roll(Meet& meet);
+    void add_missing(const Meet& meet, std::vector<sched::Rank>& ranks) const;
+    void meet_without_roll(Ref ref);
+    void call_off_roll();
+    [[nodiscard]] bool calls_roll(Ref ref) {
+        return sched::is_meet(operation_of(ref).kind) && slot_of(ref).meet.calls_roll;
+    }
     bool step_release(Ref ref);
     [[nodiscard]] std::optional<Ref> release_sought();
     [[nodiscard]] std::optional<sched::Rank> releaser();

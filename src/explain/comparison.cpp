@@ -50,6 +50,7 @@ std::vector<Following> followings(const Comparison& comparison, const sched::Sha
     std::vector<Following> all;
     for (const Candidate& one : comparison.candidates) {
         if (!fixed || !one.ns || !one.algorithm->follows_arrival) continue;
+        if (one.algorithm->is_only_named && !one.is_chosen) continue;
         const auto tuning_of = [&](const Candidate& of) {
             return of.is_chosen ? choice.tuning : algo::Tuning{};
         };

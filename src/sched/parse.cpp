@@ -260,7 +260,8 @@ Operation parse_operation(Line& line, OperationKind kind) {
             parse_copy(line, op);
             break;
     }
-    if (is_message(kind)) parse_counted(line, op);
+    const bool may_count = is_message(kind) || kind == OperationKind::kMeetMulticast;
+    if (may_count) parse_counted(line, op);
     if (has_order(kind)) {
         line.want_word("order");
         op.order = line.number(std::numeric_limits<uint64_t>::max());

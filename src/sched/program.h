@@ -36,6 +36,10 @@
 // when all of them have come that it has begun to receive, from whomever: one alone says nothing,
 // so a rank lets nothing depend on some of them but not on the rest.
 //
+// A kMeetMulticast about no vector may be counted, on all ranks alike: where there is a word to
+// which all of the team can add (likewise), each rank adds to it when it has begun its own, the one
+// that is told that all others have multicasts, and its kMeetWith bring nothing.
+//
 // A send is complete when its block may be changed again, which may be as late as when the receive
 // was posted; a receive when the block is there. A multicast, sent or received, may be complete no
 // sooner than all ranks have begun it: a rank that comes late may hold up all others.
@@ -118,7 +122,7 @@ struct Operation {
     // of the team. kMeetMulticast: the own rank. Node operations: the root's index on its node
     // (Placement::index_on_node).
     Rank peer = 0;
-    bool is_counted = false;  // of a message, see above
+    bool is_counted = false;  // of a message or a kMeetMulticast, see above
     // Messages: the same number at both ends, different for all messages of a lane from one rank to
     // another, and ascending in the order in which both ends have them in their rounds.
     // kFeed: how many one feeds at most.

@@ -299,7 +299,7 @@ std::vector<Way> Plans::ways(sched::Shape shape, const Circumstances& now, bool 
         }
     }
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
-        if (!come_late || !algorithm.follows_arrival) continue;
+        if (!come_late || !algorithm.follows_arrival || algorithm.is_only_named) continue;
         const bool is_bcast = shape.collective == TUTTI_BCAST;
         if (is_bcast && shape.bytes < kFollowedBcastBytesMin) continue;
         if (algorithm.collective != shape.collective || &algorithm == ruled) continue;

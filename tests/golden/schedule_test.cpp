@@ -296,20 +296,29 @@ TEST_F(Transcript, ExplainKnowsRdma) {
         rdma.out.starts_with("barrier, 4 ranks on 4 hosts, with RDMA\n"
                              "runs:  dissemination\n"))
         << rdma.out;
-    // Three peers of 60 packets; two messages a rank.
-    EXPECT_NE(rdma.out.find("rdma:  a rank is connected with 3 at most, 720 KiB registered "
+    // Three peers of 60 packets, and rank 0 itself; two messages a rank.
+    EXPECT_NE(rdma.out.find("rdma:  a rank is connected with 3 at most, 960 KiB registered "
                             "(packets of 4 KiB); 8 of 8 messages go so\n"),
               std::string::npos)
         << rdma.out;
     const Answer bounded =
         tutti("explain barrier --ranks 6 --memory", "TUTTI_VERBS=on TUTTI_VERBS_MEMORY=1M");
-    EXPECT_NE(bounded.out.find("rdma:  none: a rank would register 1200 KiB, beyond "
+    EXPECT_NE(bounded.out.find("rdma:  none: a rank would register 1440 KiB, beyond "
                                "TUTTI_VERBS_MEMORY\n"),
               std::string::npos)
         << bounded.out;
     EXPECT_NE(bounded.out.find("packets of 4 KiB; beyond TUTTI_VERBS_MEMORY\n"),
               std::string::npos)
         << bounded.out;
+    // By the word of all: an addition a rank. Not where hosts have several.
+    const std::string by_word = "explain barrier --multicast --algorithm adaptive_counter --ranks ";
+    const Answer word = tutti(by_word + "4", "TUTTI_VERBS=on");
+    EXPECT_NE(word.out.find("; 4 of 4 messages go so; 4 as additions to counters, where the "
+                            "adapters can\n"),
+              std::string::npos)
+        << word.out;
+    const Answer several = tutti(by_word + "4 --hosts 2", "TUTTI_VERBS=on");
+    EXPECT_EQ(several.out.find("additions"), std::string::npos) << several.out;
     // Of many hosts each knows those to which algorithms send, but for roots' own.
     const Answer halves = tutti("explain allgather --bytes 8 --ranks 100", "TUTTI_VERBS=on");
     EXPECT_NE(halves.out.find("; 672 of 672 messages go so\n"), std::string::npos) << halves.out;

@@ -131,6 +131,29 @@ TEST(Formulas, BarrierCounter) {
     }
 }
 
+// One addition of each, where there is a word for it; without one the messages of the tree.
+TEST(Formulas, BarrierAdaptiveCounter) {
+    const Algorithm& algorithm = *find(TUTTI_BARRIER, "adaptive_counter");
+    const Algorithm& by_messages = *find(TUTTI_BARRIER, "adaptive_multicast");
+    for (const Rank p : rank_counts()) {
+        const Shape shape = {.collective = TUTTI_BARRIER, .ranks = p, .has_multicast = true};
+        const Totals all = totals(algorithm, shape);
+        const Totals other = totals(by_messages, shape);
+        EXPECT_EQ(all.steps, other.steps);
+        EXPECT_EQ(all.messages, other.messages);
+        for (Rank rank = 0; rank < p; ++rank) {
+            const auto program = algorithm.make(shape, rank, {});
+            ASSERT_EQ(program->extent().rounds, 1U);
+            sched::Round round;
+            program->read(0, 0, round);
+            uint32_t counted = 0;
+            for (const sched::Operation& one : round) counted += one.is_counted ? 1 : 0;
+            EXPECT_EQ(counted, 1U);
+            EXPECT_TRUE(round[round.size() - 1].is_counted);
+        }
+    }
+}
+
 TEST(Formulas, BarrierPairwise) {
     for_every_p(TUTTI_BARRIER, "pairwise", [](const Shape& shape, const Totals& all) {
         // Section 4.1.1 says ceil(log2 N) + 2 and section 5.2.1 floor(log2 N) + 2 for N that is no

@@ -112,7 +112,7 @@ TEST(Obstacles, MulticastNeedsARoute) {
         EXPECT_EQ(one.obstacle(shape), "") << one.name;
         there += one.has_multicast ? 1 : 0;
     }
-    EXPECT_EQ(there, 8U);
+    EXPECT_EQ(there, 9U);
 }
 
 TEST(Obstacles, SomeNeedReceivesThatCanBeGivenBack) {

@@ -54,6 +54,14 @@ TEST(VerbsPeers, InLargeOnesNeighboursPowersOfTwoAndTheTree) {
     }
 }
 
+TEST(VerbsPeers, AllReachTheFirstOfAFewThatAreAlone) {
+    EXPECT_TRUE(all_reach_first(Placement::blocks(2, 2)));
+    EXPECT_TRUE(all_reach_first(Placement::blocks(25, 25)));
+    EXPECT_FALSE(all_reach_first(Placement::blocks(26, 26)));
+    EXPECT_FALSE(all_reach_first(Placement::blocks(4, 2)));
+    EXPECT_FALSE(all_reach_first(Placement::blocks(3, 2)));
+}
+
 // Those that not all nodes have send little between nodes.
 TEST(VerbsPeers, PlacesThatNotAllNodesHaveAreLeftOut) {
     const Placement placement = Placement::blocks(65, 32);  // the first has three ranks

@@ -162,6 +162,27 @@ TEST(CheckMeet, ReleasesByMulticast) {
                  "a multicast is longer than 16384 bytes");
 }
 
+// By one word: all ranks say so, of a barrier.
+TEST(CheckMeet, AllAddOrNobody) {
+    const auto with_nothing = [](const std::string& whom, uint32_t place) {
+        return "meet_with " + whom + " scratch[" + std::to_string(32 * place) + "+32]\n";
+    };
+    const auto added = [](uint32_t rank, const std::string& how) {
+        return "meet_multicast as " + std::to_string(rank) + " - = - by scratch[192+16] " + how +
+               "order 0\n";
+    };
+    Lines three = {with_nothing("child 1", 0) + with_nothing("child 2", 1) + added(0, "counted "),
+                   with_nothing("parent 0", 0) + added(1, "counted "),
+                   with_nothing("parent 0", 0) + added(2, "counted ")};
+    EXPECT_EQ(faults_of(shape_of(TUTTI_BARRIER, 3, 0), kTold, three), Lines{});
+    three[1] = with_nothing("parent 0", 0) + added(1, "");
+    expect_fault(faults_of(shape_of(TUTTI_BARRIER, 3, 0), kTold, three),
+                 "not all ranks are told of it alike");
+    std::string sum = told(0);
+    sum.insert(sum.find("order"), "counted ");
+    expect_fault(faults_of(ordered(1), kTold, {sum}), "only messages of no bytes are counted");
+}
+
 // Two lanes whose numbers one rank has the other way round.
 TEST(CheckMeet, AllAreToldAlike) {
     constexpr Extent kTwice{2, 1, 1, 224, 2};

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <thread>
+#include <utility>
 
 #include "bootstrap/make_team.h"
 #include "engine/context.h"
@@ -17,6 +18,7 @@
 #include "topo/node_topology.h"
 #include "unit/engine/fake_network.h"
 #include "unit/engine/hosts.h"
+#include "unit/engine/later.h"
 
 namespace tutti::test {
 namespace {
@@ -79,7 +81,7 @@ struct Cluster {
     std::unique_ptr<engine::Context> context;
 };
 
-tutti_verbs_info info_of(const tutti_team* team) {
+tutti_verbs_info verbs_of(const tutti_team* team) {
     tutti_verbs_info info{};
     info.struct_bytes = sizeof(info);
     EXPECT_EQ(tutti_team_verbs(team, &info), TUTTI_OK);
@@ -112,8 +114,8 @@ void run_random_mixed(uint64_t count, bool has_long, uint32_t on_node = 0, bool 
         Cluster cluster(ranks, settings, seed, on_node);
         const Exchanges exchanges = draw_exchanges(prng, ranks, 12);
         cluster.run([&](uint32_t rank, tutti_team* team) {
-            ASSERT_EQ(info_of(team).state, TUTTI_VERBS_ON) << info_of(team).reason;
-            EXPECT_EQ(info_of(team).polls_tails, has_tails && on_node == 0 ? 1u : 0u);
+            ASSERT_EQ(verbs_of(team).state, TUTTI_VERBS_ON) << verbs_of(team).reason;
+            EXPECT_EQ(verbs_of(team).polls_tails, has_tails && on_node == 0 ? 1u : 0u);
             run_all(exchanges, rank, team, hosts + replay(seed));
         });
         EXPECT_EQ(cluster.network.fault(), "") << replay(seed);
@@ -136,7 +138,7 @@ TEST(Verbs, InALargeTeamSomeMessagesGoAsBefore) {
     const Exchanges exchanges = draw_exchanges(prng, kRanks, 6);
     std::atomic<uint32_t> all = 0;
     cluster.run([&](uint32_t rank, tutti_team* team) {
-        const tutti_verbs_info info = info_of(team);
+        const tutti_verbs_info info = verbs_of(team);
         EXPECT_EQ(info.state, TUTTI_VERBS_ON) << info.reason;
         EXPECT_STREQ(info.port, "fake:1");
         EXPECT_GT(info.peers, 5u);
@@ -149,19 +151,19 @@ TEST(Verbs, InALargeTeamSomeMessagesGoAsBefore) {
     EXPECT_EQ(cluster.network.fault(), "");
 }
 
-// Two teams of three ranks, which share a process here, register 720 KiB.
+// Two teams of three ranks, which share a process here, register 840 KiB.
 TEST(Verbs, RegistersNoMoreThanAllowed) {
     Cluster cluster(3, {kOn, "TUTTI_HOSTS=3", "TUTTI_VERBS_MEMORY=1M"});
     std::barrier<> all_here(3);
     cluster.run([&](uint32_t rank, tutti_team* team) {
         TeamPtr second = cluster.make(rank);
         const TeamPtr third = cluster.make(rank);
-        EXPECT_EQ(info_of(team).state, TUTTI_VERBS_ON);
-        EXPECT_EQ(info_of(second.get()).state, TUTTI_VERBS_ON);
-        EXPECT_EQ(info_of(third.get()).state, TUTTI_VERBS_OFF);
-        EXPECT_TRUE(std::string(info_of(third.get()).reason).find("TUTTI_VERBS_MEMORY") !=
+        EXPECT_EQ(verbs_of(team).state, TUTTI_VERBS_ON);
+        EXPECT_EQ(verbs_of(second.get()).state, TUTTI_VERBS_ON);
+        EXPECT_EQ(verbs_of(third.get()).state, TUTTI_VERBS_OFF);
+        EXPECT_TRUE(std::string(verbs_of(third.get()).reason).find("TUTTI_VERBS_MEMORY") !=
                     std::string::npos)
-            << info_of(third.get()).reason;
+            << verbs_of(third.get()).reason;
         std::vector<uint32_t> values(500, 1);
         for (tutti_team* one : {team, second.get(), third.get()}) {
             EXPECT_EQ(add_up(one, values), TUTTI_OK);
@@ -172,7 +174,7 @@ TEST(Verbs, RegistersNoMoreThanAllowed) {
         // What it has sent is acknowledged some time.
         TeamPtr fourth;
         do fourth = cluster.make(rank);
-        while (info_of(fourth.get()).state != TUTTI_VERBS_ON);
+        while (verbs_of(fourth.get()).state != TUTTI_VERBS_ON);
     });
     EXPECT_EQ(cluster.network.fault(), "");
     EXPECT_EQ(cluster.context->verbs_memory().taken(), 0u);
@@ -217,7 +219,7 @@ TEST(Verbs, ABarrierByACounterIsAnAdditionOfEachHost) {
                     ASSERT_EQ(meet(team), TUTTI_OK) << tutti_team_message(team);
                     ASSERT_GE(come, 6 * i);
                 }
-                const uint64_t additions = info_of(team).additions;
+                const uint64_t additions = verbs_of(team).additions;
                 EXPECT_TRUE(rank != 0 || additions == uint64_t{hosts - 1} * kCalls) << additions;
                 told += additions;
             });
@@ -261,6 +263,150 @@ TEST(Verbs, WhoIsAwaitedAtACounterAndDiesIsNamed) {
     });
 }
 
+// Ranks with contexts of their own, RDMA and multicast.
+struct BothJob : Job {
+    BothJob(uint32_t size, Settings settings, uint64_t seed)
+        : Job(size, with_both(std::move(settings))), network(size, seed) {
+        for (const ContextPtr& context : contexts) {
+            context_of(context).set_verbs_device(network.device());
+        }
+    }
+    // The handle of the C interface begins with it.
+    static engine::Context& context_of(const ContextPtr& context) {
+        return **reinterpret_cast<std::unique_ptr<engine::Context>*>(context.get());
+    }
+    ~BothJob() { contexts.clear(); }
+    BothJob(const BothJob&) = delete;
+    BothJob& operator=(const BothJob&) = delete;
+    static Settings with_both(Settings settings) {
+        settings.insert(settings.end(), {kOn, "TUTTI_MCAST=on", "TUTTI_MCAST_IF=lo",
+                                         "TUTTI_BARRIER=adaptive_counter"});
+        return settings;
+    }
+    void run(const HostsBody& body) {
+        std::barrier all_done(static_cast<std::ptrdiff_t>(ranks));
+        Meeting meeting(ranks);
+        Mailbox& mailbox = add_mailbox();
+        run_threads(ranks, [&](uint32_t rank) {
+            FakeNetwork::be(rank);
+            const tutti_p2p p2p = mailbox.callbacks(rank);
+            const Made made = make_team(contexts[rank].get(), meeting, rank, "the crew", &p2p);
+            EXPECT_EQ(made.status, TUTTI_OK) << made.message;
+            if (made.team) body(rank, made.team.get());
+            all_done.arrive_and_wait();
+        });
+    }
+
+    FakeNetwork network;
+};
+
+// Each adds once a call, rank 0 as well. Who has waited for long looks besides, which is no
+// addition; one is awaited by all now and then.
+TEST(Verbs, WhoeverIsLastByTheWordReleasesAll) {
+    constexpr uint32_t kCalls = 100;
+    for (const uint32_t ranks : {2u, 5u}) {
+        const std::string hosts = "TUTTI_HOSTS=" + std::to_string(ranks);
+        BothJob job(ranks, {hosts.c_str()}, ranks);
+        std::atomic<uint32_t> come = 0;
+        job.run([&](uint32_t rank, tutti_team* team) {
+            ASSERT_EQ(info_of(team).state, TUTTI_MULTICAST_ON) << info_of(team).reason;
+            for (uint32_t i = 1; i <= kCalls; ++i) {
+                if (i % 8 == 0 && rank == i / 8 % ranks) {
+                    for (int turn = 0; turn < 200; ++turn) sched_yield();
+                }
+                ++come;
+                ASSERT_EQ(meet(team), TUTTI_OK) << tutti_team_message(team);
+                ASSERT_GE(come, ranks * i);
+                ASSERT_STREQ(tutti_team_ran(team), "adaptive_counter");
+            }
+            const tutti_verbs_info info = verbs_of(team);
+            EXPECT_EQ(info.additions, kCalls);
+            EXPECT_EQ(info.peers, ranks - 1);
+            EXPECT_EQ(info.memory_bytes, (ranks - (rank == 0 ? 0 : 1)) * uint64_t{60} * 1024);
+        });
+        EXPECT_GE(job.network.adds(), uint64_t{ranks} * kCalls);
+        EXPECT_EQ(job.network.fault(), "");
+    }
+}
+
+// Where a group fails, all ranks find whether anybody has the release. Each call by the word has an
+// addition of each, also the last one, which may have been released by messages. The last rank
+// fails it by the packets that it has got, so not while it always is the one that releases.
+TEST(Verbs, CallsByTheWordGoOnWhereMulticastFails) {
+    std::atomic<uint64_t> all_by_word = 0;  // there may be none before the first has failed
+    for (const char* faults : {"TUTTI_FAULTS=fail:27", "TUTTI_FAULTS=fail:90"}) {
+        BothJob job(4, {"TUTTI_HOSTS=4", faults}, 6);
+        std::atomic<uint32_t> come = 0;
+        std::atomic<uint64_t> added = 0;
+        job.run([&](uint32_t, tutti_team* team) {
+            uint64_t by_word = 0;
+            for (uint32_t i = 1; i < by_word + 20; ++i) {
+                ++come;
+                ASSERT_EQ(meet(team), TUTTI_OK) << tutti_team_message(team);
+                ASSERT_GE(come, 4 * i);
+                const std::string ran = tutti_team_ran(team);
+                by_word += ran == "adaptive_counter" ? 1 : 0;
+            }
+            all_by_word += by_word;
+            EXPECT_LE(by_word, verbs_of(team).additions);
+            added += verbs_of(team).additions;
+        });
+        EXPECT_EQ(added % 4, 0u) << "by all alike";
+        EXPECT_EQ(job.network.fault(), "");
+    }
+    EXPECT_GT(all_by_word, 0u);
+}
+
+// Of several ranks a host there is no word: they leave each other letters, and the tops messages.
+// Nor where rank 0 has found that its port does not reach itself.
+void run_without_word(bool reaches_itself) {
+    BothJob job(4, {reaches_itself ? "TUTTI_HOSTS=2" : "TUTTI_HOSTS=4"}, 3);
+    BothJob::context_of(job.contexts[0]).reaches_itself() = reaches_itself;
+    job.run([&](uint32_t, tutti_team* team) {
+        for (uint32_t i = 0; i < 20; ++i) {
+            ASSERT_EQ(meet(team), TUTTI_OK) << tutti_team_message(team);
+            ASSERT_STREQ(tutti_team_ran(team), "adaptive_counter");
+        }
+        EXPECT_EQ(verbs_of(team).additions, 0u);
+    });
+    EXPECT_EQ(job.network.adds(), 0u);
+    EXPECT_EQ(job.network.fault(), "");
+}
+
+TEST(Verbs, WithoutAWordTheSameGoesByMessages) { run_without_word(true); }
+TEST(Verbs, WhereAPortDoesNotReachItselfThereIsNoWord) { run_without_word(false); }
+
+TEST(Verbs, WhoComesByTheWordAndRunsAnotherCallIsNamed) {
+    BothJob job(3, {"TUTTI_HOSTS=3"}, 4);
+    job.run([&](uint32_t rank, tutti_team* team) {
+        ASSERT_EQ(meet(team), TUTTI_OK) << tutti_team_message(team);
+        if (rank == 2) {
+            tutti_call call{};
+            call.collective = TUTTI_BCAST;
+            ASSERT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
+        }
+        EXPECT_EQ(meet(team), TUTTI_ERR_MISMATCH);
+        const std::string message = tutti_team_message(team);
+        EXPECT_NE(message.find("bcast root 0 of 0 bytes"), std::string::npos) << message;
+    });
+    EXPECT_EQ(job.network.fault(), "");
+}
+
+// A device that nothing reaches any more: who adds to its word fails, and so do all.
+TEST(Verbs, WhoHasTheWordAndDiesIsNamed) {
+    BothJob job(3, {"TUTTI_HOSTS=3"}, 5);
+    job.run([&](uint32_t rank, tutti_team* team) {
+        ASSERT_EQ(meet(team), TUTTI_OK) << tutti_team_message(team);
+        if (rank == 0) job.network.cut(0);
+        tutti_status status = TUTTI_OK;
+        for (int i = 0; i < 3 && status == TUTTI_OK; ++i) status = meet(team);
+        EXPECT_EQ(status, TUTTI_ERR_NETWORK);
+        EXPECT_NE(std::string(tutti_team_message(team)).find("RDMA to rank 0 failed"),
+                  std::string::npos)
+            << tutti_team_message(team);
+    });
+}
+
 // Long blocks go from memory to memory, but for what ranks fold; nothing stays registered.
 TEST(Verbs, LongBlocksAreNotCopied) {
     for (const char* how : {"TUTTI_ALLREDUCE=ring", "TUTTI_ALLREDUCE=rabenseifner"}) {
@@ -276,8 +422,8 @@ TEST(Verbs, LongBlocksAreNotCopied) {
             all_here.arrive_and_wait();
             // Of 1 MiB, each rank sends and gets 1.5 MiB. What is told of it takes some bytes.
             EXPECT_LT(cluster.network.slot_bytes() - before, 20'000u);
-            EXPECT_GT(info_of(team).long_messages, 1u);
-            EXPECT_EQ(info_of(team).long_copied, 0u);
+            EXPECT_GT(verbs_of(team).long_messages, 1u);
+            EXPECT_EQ(verbs_of(team).long_copied, 0u);
             all_here.arrive_and_wait();
         });
         EXPECT_EQ(cluster.network.exposed(), 0u);
@@ -289,7 +435,7 @@ TEST(Verbs, OffUnlessAskedFor) {
     for (const char* choice : {"TUTTI_VERBS=off", "TUTTI_VERBS=auto"}) {
         Cluster cluster(2, {choice, "TUTTI_HOSTS=2"});
         cluster.run([&](uint32_t, tutti_team* team) {
-            EXPECT_EQ(info_of(team).state, TUTTI_VERBS_NONE);
+            EXPECT_EQ(verbs_of(team).state, TUTTI_VERBS_NONE);
             std::vector<uint32_t> values(10, 1);
             ASSERT_EQ(add_up(team, values), TUTTI_OK);
         });
@@ -300,7 +446,7 @@ TEST(Verbs, OffUnlessAskedFor) {
 // Whatever is wrong, and with whom: all ranks go without, and say the same.
 void expect_without(Cluster& cluster, const std::string& reason) {
     cluster.run([&](uint32_t, tutti_team* team) {
-        const tutti_verbs_info info = info_of(team);
+        const tutti_verbs_info info = verbs_of(team);
         EXPECT_EQ(info.state, TUTTI_VERBS_OFF);
         EXPECT_EQ(std::string(info.reason).substr(0, reason.size()), reason);
         EXPECT_EQ(info.peers, 0u);
@@ -534,7 +680,7 @@ algorithm = "gather_multicast"
         const TeamPtr made = cluster.make_in(*contexts[rank], rank);
         tutti_team* team = made.get();
         ASSERT_TRUE(team);
-        ASSERT_EQ(info_of(team).state, TUTTI_VERBS_ON) << info_of(team).reason;
+        ASSERT_EQ(verbs_of(team).state, TUTTI_VERBS_ON) << verbs_of(team).reason;
         tutti_multicast_info multicast{};
         multicast.struct_bytes = sizeof(multicast);
         ASSERT_EQ(tutti_team_multicast(team, &multicast), TUTTI_OK);

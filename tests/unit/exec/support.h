@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "exec/executor.h"
@@ -94,6 +95,11 @@ class Network {
     bool held = false;
     uint64_t held_tests = 0;  // so many find nothing yet
     bool broken = false;
+    // Of the word of all (Transport::fetch_add): ranks that can add, 0: there is none.
+    uint32_t adders = 0;
+    uint64_t word = 0;
+    uint64_t additions = 0;
+    uint64_t looks = 0;  // additions of nothing
     uint64_t posted_count = 0;
     uint64_t tests = 0;
     uint64_t polls = 0;
@@ -120,8 +126,18 @@ class Network {
                 return transport::State::kPending;
             }
             auto* state = static_cast<bool*>(ticket.handle);
-            if (*state) ticket.state = transport::State::kDone;
+            if (!state || *state) ticket.state = transport::State::kDone;
             return ticket.state;
+        }
+        [[nodiscard]] uint32_t adders() const override { return network_.adders; }
+        // At once; it is told when it is tested.
+        void fetch_add(uint64_t amount, transport::Ticket& ticket) override {
+            const std::lock_guard lock(network_.mutex_);
+            EXPECT_NE(ticket.state, transport::State::kPending) << "one at a time";
+            ++(amount == 0 ? network_.looks : network_.additions);
+            ticket.state = transport::State::kPending;
+            ticket.handle = nullptr;
+            ticket.number = std::exchange(network_.word, network_.word + amount);
         }
         // What comes is for the next receive.
         [[nodiscard]] bool can_set_aside() const override { return true; }

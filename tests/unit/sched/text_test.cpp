@@ -62,6 +62,9 @@ Operation any_operation() {
         op.peer = *rc::gen::arbitrary<uint32_t>();
     }
     if (is_message(op.kind)) op.message = *rc::gen::arbitrary<uint32_t>();
+    if (is_message(op.kind) || op.kind == OperationKind::kMeetMulticast) {
+        op.is_counted = *rc::gen::arbitrary<bool>();
+    }
     if (has_order(op.kind)) op.order = *rc::gen::arbitrary<uint64_t>();
     if (op.kind == OperationKind::kRecvReduce || op.kind == OperationKind::kMeetWith) {
         op.incoming = *rc::gen::element(Incoming::kLeft, Incoming::kRight);

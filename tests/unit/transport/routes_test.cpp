@@ -28,6 +28,11 @@ class Recorder final : public Transport {
         return answer;
     }
     void poll() override { asked.emplace_back("poll"); }
+    Rank adders() const override { return 4; }
+    void fetch_add(uint64_t amount, Ticket& ticket) override {
+        asked.push_back("add " + std::to_string(amount));
+        ticket.state = State::kPending;
+    }
     int wait_fd() override { return fd; }
     bool arm() override { return fd >= 0; }
     void expose(std::span<std::byte>) override { asked.emplace_back("expose"); }
@@ -113,6 +118,22 @@ TEST_F(RoutesTest, TheFirstFailureIsTold) {
     EXPECT_EQ(routes.test(other), State::kFailed);
     EXPECT_EQ(routes.error(), "very fast");
     EXPECT_EQ(routes.disagreement().peer, 9u);
+}
+
+// Unless a way is named, whatever ways have.
+TEST_F(RoutesTest, TheWordOfAllIsOneWays) {
+    EXPECT_EQ(routes.adders(), 0u);
+    fast.fd = 7;
+    routes.use_adders(routes.add(fast, 4));
+    EXPECT_EQ(routes.adders(), 4u);
+    routes.fetch_add(5, ticket);
+    EXPECT_EQ(fast.asked, Asked{"add 5"});
+    EXPECT_EQ(routes.wait_fd(), 7);
+    fast.answer = State::kDone;
+    EXPECT_EQ(routes.test(ticket), State::kDone);
+    EXPECT_TRUE(plain.asked.empty());
+    routes.remove(1);
+    EXPECT_EQ(routes.adders(), 0u);
 }
 
 TEST_F(RoutesTest, AllWaysArePolledAndMayRegisterMemory) {
