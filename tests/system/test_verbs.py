@@ -79,7 +79,7 @@ def test_barriers_by_a_counter(guest, openmpi, results):
 @pytest.mark.skipif(not LONG, reason="takes minutes: TESTS_LONG")
 @pytest.mark.parametrize("ranks", [2, 4, 8])
 def test_collectives_on_more_hosts(guest, openmpi, results, ranks):
-    for program, words in (("simple", [50]), ("moves", ["edges"]), ("moves", ["large"]),
+    for program, words in (("simple", [50, 3000]), ("moves", ["edges"]), ("moves", ["large"]),
                            ("perturb", []), ("forks", [10]), ("random_mixed", ["--calls", 1000])):
         expect_collectives(guest, openmpi, results, ranks, program, words)
 
