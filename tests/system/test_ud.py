@@ -49,7 +49,8 @@ def run_by_datagrams(guest, openmpi, results, program, *words, ranks=RANKS, opti
     done = on(guest, line, options=["--timeout", "1000" if LONG else "240"])
     outcome = harness.Outcome([line], done.returncode, done.stdout, done.stderr,
                               time.monotonic() - begin, None)
-    outcome.passed().report = harness.Report(report)
+    assert outcome.passed() and report.exists(), str(outcome)
+    outcome.report = harness.Report(report)
     return outcome
 
 
