@@ -303,7 +303,7 @@ std::string InterNode::tell_failure() {
     const transport::carrier::Route& route = multicast_.route->route();
     if (!route.has_failed() || !route.is_decided()) return {};
     has_told_failure_ = true;
-    if (!is_teller(route.dead())) return {};
+    if (!is_teller(route.dead()) || route.is_contradicted()) return {};
     const std::string host = host_text(route.dead());
     if (!context_.process_multicast().falls_silent(host)) return {};
     return host + " no longer answers multicast; from call " + std::to_string(route.calls_end()) +
@@ -447,7 +447,9 @@ void InterNode::describe(tutti_multicast_info& info) const {
         info.returns = returns_;
         info.failures = returns_ + (route.has_failed() ? 1 : 0);
         if (route.has_failed()) {
-            std::string reason = host_text(route.dead()) + " no longer answers";
+            std::string reason = route.is_contradicted()
+                                     ? "packets were forged or changed"
+                                     : host_text(route.dead()) + " no longer answers";
             if (!multicast_.obstacle.empty()) reason += "; later: " + multicast_.obstacle;
             multicast::set_text(info.reason, reason);
         } else if (returns_ > 0) {

@@ -10,6 +10,12 @@ namespace tutti::mcast {
 
 namespace {
 
+// NAKs that were under way while the last of what they ask for came: far fewer, since the same gap
+// is asked for again after 2 ms at the earliest.
+constexpr uint32_t kVainNaksMax = 256;
+// Some 20 ms lie between two repairs of one packet.
+constexpr uint32_t kRefusedMax = 64;
+
 bool is_to_everybody(const Body& body) {
     if (const auto* data = std::get_if<Data>(&body)) return !data->is_repair;
     return std::holds_alternative<Heartbeat>(body) || std::holds_alternative<Nak>(body);
@@ -87,6 +93,11 @@ std::optional<Member> Group::failure() const {
     return dead_;
 }
 
+std::optional<Member> Group::contradicted() const {
+    if (contradicted_ == kNobody) return {};
+    return contradicted_;
+}
+
 // On the detour each packet to everybody leaves once to all and once to each of the others.
 void Group::set_rate(uint64_t bytes_per_s) {
     bytes_per_s_ = bytes_per_s;
@@ -137,12 +148,28 @@ void Group::on_body(uint64_t now_ns, Member from, const Data& data) {
     const Receiver::Verdict verdict = receiver.judge(data.sequence, inbox_.pooled_packets(from));
     receiver.count(verdict);
     if (verdict != Receiver::Verdict::kNew) return;
+    if (gate_ && !gate_(data)) {
+        ++counters_.packets_malformed;
+        // If it is the sender's own after all, it comes again and again.
+        uint32_t& refused = streams_[from].refused;
+        if (data.sequence == receiver.received_end()) ++refused;
+        if (refused > kRefusedMax) contradicted_ = from;
+        return;
+    }
     inbox_.put(from, data);
     receiver.accept(now_ns, data.sequence, data.is_repair, prng_);
+    Continuity& continuity = streams_[from].continuity;
+    if (data.sequence < receiver.received_end()) streams_[from].refused = 0;
+    continuity.add(data);
+    continuity.advance(receiver.received_end());
+    if (!continuity.is_whole()) contradicted_ = from;
     refresh(now_ns, from);
 }
 
 void Group::on_body(uint64_t now_ns, Member from, const Heartbeat& beat) {
+    // Those by which members answer on the detour never ask.
+    if (dead_ == kNobody) streams_[from].continuity.on_heartbeat(beat);
+    if (!streams_[from].continuity.is_whole()) contradicted_ = from;
     streams_[from].receiver.reveal(now_ns, beat.end, prng_);
     if (beat.asks) streams_[from].acks.on_asked(beat.end);
     refresh(now_ns, from);
@@ -152,11 +179,19 @@ void Group::on_body(uint64_t now_ns, Member from, const Nak& nak) {
     if (nak.stream >= params_.members) {
         ++counters_.packets_malformed;
     } else if (nak.stream == params_.member) {
+        count_vain(from, nak);
         sender_.on_nak(now_ns, from, nak);
     } else {
         streams_[nak.stream].receiver.on_nak(now_ns, from, nak, prng_);
         refresh(now_ns, nak.stream);
     }
+}
+
+// Somebody acknowledged in this member's name what it does not have, and it is not kept any more.
+void Group::count_vain(Member from, const Nak& nak) {
+    uint32_t& vain = streams_[from].vain_naks;
+    vain = nak.range(0).first < sender_.kept_from() ? vain + 1 : 0;
+    if (vain > kVainNaksMax) contradicted_ = from;
 }
 
 void Group::on_body(uint64_t now_ns, Member from, const Ack& ack) {
@@ -319,6 +354,12 @@ void Group::give_up(uint64_t now_ns, Member dead) {
     }
     watch_.restart(now_ns);
     begin_notices(now_ns, params_.timing.notices);
+}
+
+void Group::abandon(uint64_t now_ns, Member dead) {
+    if (failure()) return;
+    if (dead_ == kNobody) dead_ = dead;
+    fail(now_ns);
 }
 
 void Group::end_writing(uint64_t now_ns) {

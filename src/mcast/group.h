@@ -25,6 +25,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,6 +34,7 @@
 #include "base/prng.h"
 #include "base/result.h"
 #include "mcast/ack_node.h"
+#include "mcast/continuity.h"
 #include "mcast/inbox.h"
 #include "mcast/packet.h"
 #include "mcast/params.h"
@@ -92,6 +94,11 @@ class Group {
     void expect(uint64_t now_ns, Member member) { watch_.wait(now_ns, member); }
     void end_expect(Member member) { watch_.end_wait(member); }
 
+    // Asked before a data packet is taken: false if no member ever sends such a one, which may be
+    // wherever codes do not prove its name. It is dropped.
+    using Gate = std::function<bool(const Data& data)>;
+    void set_gate(Gate gate) { gate_ = std::move(gate); }
+
     // --- packets and time ---
     bool on_packet(uint64_t now_ns, std::span<const std::byte> bytes) {
         return on_packet(now_ns, bytes, now_ns);
@@ -107,6 +114,11 @@ class Group {
     // --- the group ---
     // This member hears `dead` no more, or is to act as if. Of a group that is not given up yet.
     void give_up(uint64_t now_ns, Member dead);
+    // What has come cannot all be the members' own: of this one's stream, or said in its name. What
+    // was delivered may be wrong, and what is missing may never come.
+    [[nodiscard]] std::optional<Member> contradicted() const;
+    // Fails at once, without the detour: nothing that comes is to be believed any more.
+    void abandon(uint64_t now_ns, Member dead);
     // Who was not heard: the group is on the detour, or has failed.
     [[nodiscard]] std::optional<Member> given_up() const;
     // Given up, and nothing more will be written here.
@@ -130,11 +142,17 @@ class Group {
 
     struct Stream {
         Stream(const Params& params, Member stream)
-            : receiver(params, stream), replays(replay_counters(params)), acks(params, stream) {}
+            : receiver(params, stream),
+              continuity(params),
+              replays(replay_counters(params)),
+              acks(params, stream) {}
         Receiver receiver;
+        Continuity continuity;
         ReplayWindow replays;
         AckNode acks;
         uint64_t ack_ns = kNever;
+        uint32_t vain_naks = 0;   // in a row, for what all members have acknowledged
+        uint32_t refused = 0;     // by the gate, each time the first packet that is missing
         bool is_missing = false;  // as the receiver says
         bool waits_for_sender = false;
         std::array<bool, kFanOutMax> waits_for_child{};
@@ -155,6 +173,7 @@ class Group {
     void on_body(uint64_t now_ns, Member from, const Probe& probe);
     void on_body(uint64_t now_ns, Member from, const ProbeAnswer& answer);
 
+    void count_vain(Member from, const Nak& nak);
     void refresh(uint64_t now_ns, Member stream);
     void refresh_waits(uint64_t now_ns, Member stream);
     void set_wait(uint64_t now_ns, bool& waits, bool wanted, Member member);
@@ -184,6 +203,7 @@ class Group {
     Inbox inbox_;
     Watch watch_;
     Prober prober_;
+    Gate gate_;
     std::vector<Item> work_;  // a ring; each kind once a member
     uint32_t work_first_ = 0;
     uint32_t work_count_ = 0;
@@ -194,6 +214,7 @@ class Group {
     uint64_t arrival_ns_ = 0;  // the same
     // After it was given up.
     Member dead_ = kNobody;
+    Member contradicted_ = kNobody;
     Failure::Phase phase_ = Failure::Phase::kDetour;
     bool is_writing_ended_ = false;
     struct Heard {

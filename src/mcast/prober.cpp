@@ -82,7 +82,8 @@ void Prober::on_probe(uint64_t now_ns, uint64_t arrival_ns, Member from, const P
 // Few that are missing were lost somewhere, and the link carried them or could have. Many were too
 // much for a queue, and the rate is that of those which came.
 void Prober::on_train(uint64_t arrival_ns, uint32_t number, size_t packet_bytes) {
-    if (number < params_.train_packets / 2) return;
+    const bool is_possible = number < params_.train_packets;
+    if (!is_possible || number < params_.train_packets / 2) return;
     if (train_first_ns_ == kNever) {
         train_first_ns_ = arrival_ns;
         train_first_ = number;

@@ -80,6 +80,8 @@ class Sender {
     size_t next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to);
 
     [[nodiscard]] uint64_t sent_end() const { return sent_; }
+    // All before this all members have acknowledged.
+    [[nodiscard]] uint64_t kept_from() const { return base_; }
     [[nodiscard]] uint64_t written_end() const { return next_; }
     [[nodiscard]] uint64_t placed_end() const { return placed_; }
     [[nodiscard]] bool is_acknowledged() const { return base_ == next_; }

@@ -57,7 +57,11 @@ auto McastWorld::counted(Call call) {
     return call();
 }
 
-uint32_t McastWorld::new_buffer(size_t bytes) {
+void McastWorld::inject(Member to, std::span<const std::byte> packet, uint64_t in_ns) {
+    flights_.push({now_ns_ + in_ns, flight_number_++, to, new_buffer(packet)});
+}
+
+uint32_t McastWorld::new_buffer(std::span<const std::byte> packet) {
     uint32_t index = 0;
     if (free_buffers_.empty()) {
         index = static_cast<uint32_t>(buffers_.size());
@@ -66,7 +70,7 @@ uint32_t McastWorld::new_buffer(size_t bytes) {
         index = free_buffers_.back();
         free_buffers_.pop_back();
     }
-    buffers_[index].assign(out_.begin(), out_.begin() + static_cast<std::ptrdiff_t>(bytes));
+    buffers_[index].assign(packet.begin(), packet.end());
     return index;
 }
 
@@ -99,7 +103,8 @@ void McastWorld::replay(size_t bytes, uint64_t leaves_ns) {
             const uint64_t later_ns = replayer_.below(replayed_within_ns_);
             // Behind the packet itself, which may come late.
             const uint64_t ns = leaves_ns + weather_.latency_ns + weather_.jitter_ns + later_ns;
-            flights_.push({ns, flight_number_++, peer, new_buffer(bytes)});
+            flights_.push({ns, flight_number_++, peer,
+                           new_buffer(std::span<const std::byte>(out_).first(bytes))});
         }
     }
 }
@@ -114,8 +119,8 @@ void McastWorld::transmit(Member from, Member to, size_t bytes, bool is_lost, ui
     const int copies = chance(weather_.doubled) ? 2 : 1;
     for (int i = 0; i < copies; ++i) {
         const uint64_t jitter = weather_.jitter_ns > 0 ? prng_.below(weather_.jitter_ns) : 0;
-        flights_.push(
-            {leaves_ns + weather_.latency_ns + jitter, flight_number_++, to, new_buffer(bytes)});
+        flights_.push({leaves_ns + weather_.latency_ns + jitter, flight_number_++, to,
+                       new_buffer(std::span<const std::byte>(out_).first(bytes))});
     }
 }
 

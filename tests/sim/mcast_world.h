@@ -51,6 +51,8 @@ class McastWorld {
         replays_ = times;
         replayed_within_ns_ = within_ns;
     }
+    // Somebody sends this in whatever name; it comes after `in_ns`.
+    void inject(mcast::Member to, std::span<const std::byte> packet, uint64_t in_ns);
     // The member does nothing until then; what comes for it waits.
     void stop_until(mcast::Member member, uint64_t ns) { nodes_[member].stopped_ns = ns; }
     void kill(mcast::Member member) { nodes_[member].is_dead = true; }
@@ -96,7 +98,7 @@ class McastWorld {
     void transmit(mcast::Member from, mcast::Member to, size_t bytes, bool is_shared_loss,
                   uint64_t leaves_ns);
     void replay(size_t bytes, uint64_t leaves_ns);
-    uint32_t new_buffer(size_t bytes);
+    uint32_t new_buffer(std::span<const std::byte> packet);
     [[nodiscard]] uint64_t wake_ns(const Node& node) const;
     void arrive();
     void wake(mcast::Member member);

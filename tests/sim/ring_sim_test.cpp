@@ -109,6 +109,7 @@ std::string run_seed(uint64_t seed) {
     for (Member member = 0; member < params.members; ++member) {
         if (world.group(member).failure()) return "a living member was given up";
     }
+    if (traffic.refused() > 0) return "a member's own packet was refused";
     if (traffic.allocations() > 0) return "allocations: " + std::to_string(traffic.allocations());
     return traffic.not_free();
 }
@@ -181,6 +182,7 @@ std::string run_failure(uint64_t seed, Recovered& recovered) {
         recovered.missed += traffic.route(rank).counters().missed_by_others;
         recovered.messages += traffic.route(rank).counters().received_as_messages;
     }
+    if (traffic.refused() > 0) return "a member's own packet was refused";
     return traffic.not_recovered();
 }
 
@@ -221,6 +223,7 @@ std::string run_detour(uint64_t seed, uint64_t& detours) {
         return "not silent";
     }
     for (Member member = 0; member < params.members; ++member) {
+        if (world.group(member).contradicted()) return "a contradiction";
         if (world.group(member).given_up()) ++detours;
         if (world.group(member).given_up() && !world.group(member).failure()) {
             return "a detour without an end";

@@ -39,6 +39,11 @@ RingTraffic::RingTraffic(McastWorld& world, const RingPlan& plan, uint64_t seed)
         EXPECT_TRUE(world_.group(member).open_team(kRingTeam));
         nodes_.back()->feed =
             std::make_unique<Feed>(nodes_.back()->memory.ring(), world_.group(member));
+        world_.group(member).set_gate([this, &feed = *nodes_.back()->feed](const auto& data) {
+            const bool may_come = feed.may_come(data);
+            refused_ += may_come ? 0 : 1;
+            return may_come;
+        });
     }
     for (Rank rank = 0; rank < actors_.size(); ++rank) {
         Actor& actor = actors_[rank];
@@ -63,6 +68,7 @@ RingTraffic::RingTraffic(McastWorld& world, const RingPlan& plan, uint64_t seed)
 }
 
 RingTraffic::~RingTraffic() {
+    for (Member member = 0; member < world_.members(); ++member) world_.group(member).set_gate({});
     world_.set_service({});
     world_.set_app({});
 }

@@ -62,6 +62,8 @@ class RingTraffic {
     [[nodiscard]] bool is_settled() const;
     // All ranks go, whatever is under way. Receives that are posted before it, and after.
     std::pair<size_t, size_t> abandon();
+    // Data packets that no member can have sent.
+    [[nodiscard]] uint64_t refused() const { return refused_; }
     // By routes and feeds, after they were made.
     [[nodiscard]] uint64_t allocations() const { return allocations_; }
     [[nodiscard]] transport::carrier::Route& route(transport::Rank rank) {
@@ -124,6 +126,7 @@ class RingTraffic {
     std::map<uint64_t, bool> offered_;  // by number: whether it came to anybody
     std::string wrong_;
     uint64_t allocations_ = 0;
+    uint64_t refused_ = 0;
 };
 
 }  // namespace tutti::test

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "mcast/packet.h"
+
 namespace tutti::transport::carrier {
 
 // Called under the carrier's lock.
@@ -14,6 +16,8 @@ class Client {
     virtual ~Client() = default;
     // Moves what can be moved, both ways; after packets came in and after others asked for it.
     virtual void advance(uint64_t now_ns) = 0;
+    // Of a packet of the client's team: a member may send such a one.
+    [[nodiscard]] virtual bool may_come(const mcast::Data& data) const = 0;
     // After advance(): no rank here writes or reads any more, and the group has taken all that was
     // to be sent, or never will.
     [[nodiscard]] virtual bool has_left() const = 0;

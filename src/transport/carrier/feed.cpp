@@ -39,6 +39,7 @@ void Feed::advance(uint64_t now_ns) {
     // Before the look at what ranks filled: who has left fills nothing later.
     left_seen_ = ring_.header().left.load(std::memory_order_seq_cst);
     if (is_frozen_) return;
+    if (group_.contradicted() || ring_.is_contradicted()) return fail(now_ns);
     // Also after a failure: what this node has acknowledged must be readable here.
     finish_posts(now_ns);
     const auto dead = group_.given_up();
@@ -56,6 +57,28 @@ void Feed::advance(uint64_t now_ns) {
     // What was in the pool may have been the whole of it.
     finish_posts(now_ns);
     if (is_closed_ && to_write_count_ == 0) group_.end_writing(now_ns);
+}
+
+// A member is ahead of this one by one round of slots for each of the others at most: a number that
+// its own node sent is at its place here before the next one of that slot, so each round between
+// has a sender of its own. And what this node has, or sends itself, no other member sends.
+bool Feed::may_come(const mcast::Data& data) const {
+    const uint64_t number = data.name.call | uint64_t{data.name.message} << 32;
+    const SlotWork& place = places_[number & (ring_.slots() - 1)];
+    const bool is_taken = place.at == At::kToWrite || place.at == At::kHeld;
+    const bool is_near = number >= place.number + (is_taken ? 1 : 0) &&
+                         number - place.number <= uint64_t{ring_.slots()} * ring_.members();
+    return is_near && data.name.lane == 0 && data.total <= kMulticastBytesMax;
+}
+
+// Nobody knows what of all that came was the members' own, so nothing is sent again: all ranks are
+// told (recovery.h), and their calls fail.
+void Feed::fail(uint64_t now_ns) {
+    ring_.contradict();
+    group_.abandon(now_ns, group_.contradicted().value_or(group_.params().member));
+    if (!is_closed_) close(group_.given_up().value());
+    ring_.freeze();
+    is_frozen_ = true;
 }
 
 // Ranks that have left wait for this or for the failure. Of a ring that is frozen they take part in
@@ -92,7 +115,11 @@ bool Feed::collect_once(uint64_t now_ns) {
         SlotWork& place = places_[i];
         const bool is_looked_at = place.at == At::kIdle || place.at == At::kPosted;
         if (!is_looked_at || !ring_.is_filled_here(place.number)) continue;
-        if (place.at == At::kPosted) group_.release(now_ns, place.post);
+        if (place.at == At::kPosted) {
+            // Part of it has come from another member: perhaps into what the rank had filled.
+            if (group_.sender(place.post) != mcast::kNobody) ring_.contradict();
+            group_.release(now_ns, place.post);
+        }
         place.at = At::kToWrite;
         newest_ = std::max(newest_, place.number);
         to_write_[to_write_count_++] = place.number;
@@ -157,7 +184,9 @@ void Feed::finish_posts(uint64_t now_ns) {
         const mcast::PostState state = group_.state(place.post);
         if (state == mcast::PostState::kPending) continue;
         const bool is_right = state == mcast::PostState::kDone;
-        ring_.publish(place.number, is_right ? group_.message_bytes(place.post) : kTooLong);
+        // If not, advance() finds it contradicted.
+        const size_t bytes = is_right ? group_.message_bytes(place.post) : kTooLong;
+        if (!ring_.publish(place.number, bytes)) return;
         group_.release(now_ns, place.post);
         newest_ = std::max(newest_, place.number);
         move_on(place);
@@ -221,6 +250,7 @@ bool Feed::may_sleep() {
 bool Feed::has_seen_all(bool wants_slots) const {
     const RingHeader& header = ring_.header();
     return header.filled.load(std::memory_order_seq_cst) == filled_seen_ &&
+           !ring_.is_contradicted() &&
            header.waits.load(std::memory_order_seq_cst) == waits_seen_ &&
            (!wants_slots || header.freed.load(std::memory_order_seq_cst) == freed_seen_) &&
            is_closed_ == group_.given_up().has_value() && !group_.failure();

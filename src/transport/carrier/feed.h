@@ -9,7 +9,8 @@
 //   I1  if number m is given to the group before l < m, then l became full after m did: the stream
 //       of a node never stands still before a number that others need first;
 //   I2  a slot is posted only while it is free, so the group never writes what a rank reads;
-//   I3  after may_sleep() said yes, whatever a rank does next that matters here wakes the service.
+//   I3  numbers that no rank can have come to are never posted or kept (may_come());
+//   I4  after may_sleep() said yes, whatever a rank does next that matters here wakes the service.
 #pragma once
 
 #include <array>
@@ -35,6 +36,7 @@ class Feed final : public Client {
     Feed& operator=(const Feed&) = delete;
 
     void advance(uint64_t now_ns) override;
+    [[nodiscard]] bool may_come(const mcast::Data& data) const override;
     [[nodiscard]] bool has_left() const override {
         return left_seen_ == ring_.header().ranks && (is_frozen_ || to_write_count_ == 0);
     }
@@ -53,6 +55,7 @@ class Feed final : public Client {
         uint64_t held_until = 0;  // kHeld: the end of the message in the own stream
     };
 
+    void fail(uint64_t now_ns);
     [[nodiscard]] SlotWork& place(uint64_t number) { return places_[number & (ring_.slots() - 1)]; }
     void close(mcast::Member dead);
     void collect_filled(uint64_t now_ns);

@@ -70,6 +70,13 @@ Membership::Membership(const JoinParams& params, const Path& path,
         TUTTI_ASSERT(opened, "a new group has room for its two teams");
     }
     post_bye(0);
+    group_->set_gate([this](const mcast::Data& data) { return may_come(data); });
+}
+
+// No client has it any more: then the group drops it.
+bool Membership::may_come(const mcast::Data& data) const {
+    if (data.name == kBye) return data.total == bye_data_.size();
+    return data.name.team == kRingTeam && (!client_ || client_->may_come(data));
 }
 
 uint64_t Membership::faults() const {

@@ -75,6 +75,7 @@ class Membership {
 
   private:
     Membership(const JoinParams& params, const Path& path, std::unique_ptr<mcast::Group> group);
+    [[nodiscard]] bool may_come(const mcast::Data& data) const;
     void start_leaving();
     void advance_leaving(uint64_t now_ns);
     void try_end_client(uint64_t now_ns);

@@ -95,6 +95,7 @@ void Recovery::begin() {
     own_list_.count = ring_.held_by(rank_, own_list_.numbers);
     known_[kCallsEnd] = calls_end_;
     known_[kDead] = ring_.dead();
+    known_[kContradicted] = ring_.is_contradicted() ? 1 : 0;
     if (own_list_.count > 0) {
         known_[kHolders + rank_ / kWordBits] |= uint64_t{1} << rank_ % kWordBits;
     }
@@ -103,6 +104,7 @@ void Recovery::begin() {
 
 void Recovery::merge() {
     known_[kCallsEnd] = std::max(known_[kCallsEnd], heard_[kCallsEnd]);
+    known_[kContradicted] |= heard_[kContradicted];
     for (size_t i = kHolders; i < known_.size(); ++i) known_[i] |= heard_[i];
 }
 
@@ -161,7 +163,7 @@ bool Recovery::to_children() {
         is_posted_ = true;
         return true;
     }
-    phase_ = Phase::kLists;
+    phase_ = is_contradicted() ? Phase::kFailed : Phase::kLists;
     return true;
 }
 

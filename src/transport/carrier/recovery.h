@@ -8,7 +8,8 @@
 //
 //   1. tells the highest call it has begun and whether it holds anything, up a binomial tree and
 //      down again: later calls are planned without multicast, by all alike; and all name the member
-//      that rank 0 takes for the cause;
+//      that rank 0 takes for the cause; where a node's ring is contradicted it ends here, and
+//      calls fail, for nobody knows what is right;
 //   2. for each rank that holds something, in the order of ranks: gets the numbers that rank holds
 //      and answers which of them it misses;
 //   3. sends what it holds to those who miss it, and from then on each multicast of its own to all
@@ -79,6 +80,8 @@ class Recovery {
     // 2 is over: multicasts go by send() and recv().
     [[nodiscard]] bool is_ready() const { return phase_ == Phase::kReady; }
     [[nodiscard]] bool has_failed() const { return phase_ == Phase::kFailed; }
+    // A node's ring is contradicted, so it has failed on all ranks.
+    [[nodiscard]] bool is_contradicted() const { return known_[kContradicted] != 0; }
     // Nobody misses anything of this rank.
     [[nodiscard]] bool is_settled() const { return is_ready() && first_item_ == end_item_; }
 
@@ -152,7 +155,7 @@ class Recovery {
     uint64_t calls_end_ = 0;
 
     // 1: these words, then a bit for each rank that holds something.
-    enum Word : size_t { kCallsEnd /* the highest */, kDead, kHolders };
+    enum Word : size_t { kCallsEnd /* the highest */, kDead, kContradicted, kHolders };
     std::vector<uint64_t> known_;
     std::vector<uint64_t> heard_;
     Rank child_bit_ = 1;

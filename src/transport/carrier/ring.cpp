@@ -78,10 +78,14 @@ Ring::Fill Ring::fill(uint64_t number, Rank sender, const std::byte* from, size_
     TUTTI_ASSERT(bytes <= kMulticastBytesMax, "a multicast longer than a slot");
     RingSlot& slot = this->slot(number);
     uint64_t state = slot.state.load(std::memory_order_seq_cst);
-    if (state == state_of(number, kClosed)) return Fill::kClosed;
     const bool has_failed = header().failure.load(std::memory_order_seq_cst) != RingHeader::kNone;
+    // publish() closes a slot for a moment, though nothing has failed.
+    if (state == state_of(number, kClosed)) return has_failed ? Fill::kClosed : Fill::kNotFree;
     if (state != state_of(number, kFree)) {
-        TUTTI_ASSERT(state < state_of(number, kFree), "a multicast number is filled twice");
+        if (state > state_of(number, kFree)) {
+            contradict();
+            return Fill::kContradicted;
+        }
         // Whoever has to read it may be waiting for this very rank after a failure.
         return has_failed ? Fill::kClosed : Fill::kNotFree;
     }
@@ -92,8 +96,12 @@ Ring::Fill Ring::fill(uint64_t number, Rank sender, const std::byte* from, size_
     slot.readers.store((header().ranks - 1) | kHold, std::memory_order_relaxed);
     if (!slot.state.compare_exchange_strong(state, state_of(number, kFullHere),
                                             std::memory_order_seq_cst)) {
-        TUTTI_ASSERT(state == state_of(number, kClosed), "two ranks fill one multicast number");
-        return Fill::kClosed;
+        const bool is_closed = state == state_of(number, kClosed);
+        if (is_closed && header().failure.load(std::memory_order_seq_cst) != RingHeader::kNone) {
+            return Fill::kClosed;
+        }
+        contradict();
+        return Fill::kContradicted;
     }
     header().bell.ring(kFilledRings);
     header().filled.fetch_add(1, std::memory_order_seq_cst);
@@ -163,13 +171,21 @@ bool Ring::is_open(uint64_t number) const {
     return state == state_of(number, kFree) || state == state_of(number, kClosed);
 }
 
-void Ring::publish(uint64_t number, size_t bytes) const {
+// First closed, so that no rank fills it meanwhile.
+bool Ring::publish(uint64_t number, size_t bytes) const {
     RingSlot& slot = this->slot(number);
-    TUTTI_ASSERT(is_open(number), "two ranks send one multicast number");
+    uint64_t state = state_of(number, kFree);
+    if (!slot.state.compare_exchange_strong(state, state_of(number, kClosed),
+                                            std::memory_order_seq_cst) &&
+        state != state_of(number, kClosed)) {
+        contradict();
+        return false;
+    }
     slot.bytes = static_cast<uint32_t>(bytes);
     slot.readers.store(header().ranks, std::memory_order_relaxed);
     slot.state.store(state_of(number, kFullNetwork), std::memory_order_release);
     header().bell.ring(kFilledRings);
+    return true;
 }
 
 bool Ring::release_hold(uint64_t number) const { return leave(slot(number), number, kHold); }

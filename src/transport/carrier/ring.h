@@ -67,6 +67,9 @@ struct RingHeader {
     alignas(kLine) std::atomic<uint32_t> sleep{kAwake};
     alignas(kLine) std::atomic<uint32_t> failure{kNone};
     std::atomic<uint32_t> dead{mcast::kNobody};
+    // 1: a number came from more than one sender, or what came does not fit together. Written by
+    // whoever sees it; a rank then wakes the service, which fails the group.
+    std::atomic<uint32_t> is_contradicted{0};
     // Deeds of ranks, so that the service looks at slots only if there is something to see.
     alignas(kLine) std::atomic<uint64_t> filled{0};
     alignas(kLine) std::atomic<uint64_t> freed{0};
@@ -110,8 +113,9 @@ class Ring {
     [[nodiscard]] RingHeader& header() const { return *reinterpret_cast<RingHeader*>(memory_); }
 
     // --- ranks ---
-    enum class Fill : uint8_t { kNotFree, kDone, kClosed };
+    enum class Fill : uint8_t { kNotFree, kDone, kClosed, kContradicted };
     // Copies a rank's data in. kClosed: it does not go by multicast, for the group is given up.
+    // kContradicted: the number is here already, though this rank alone sends it.
     [[nodiscard]] Fill fill(uint64_t number, Rank sender, const std::byte* data,
                             size_t bytes) const;
     // It is here and the caller has not released it.
@@ -135,6 +139,10 @@ class Ring {
     [[nodiscard]] bool is_frozen() const {
         return header().failure.load(std::memory_order_acquire) == RingHeader::kFrozen;
     }
+    void contradict() const { header().is_contradicted.store(1, std::memory_order_seq_cst); }
+    [[nodiscard]] bool is_contradicted() const {
+        return header().is_contradicted.load(std::memory_order_seq_cst) != 0;
+    }
     // After close().
     [[nodiscard]] mcast::Member dead() const {
         return static_cast<mcast::Member>(header().dead.load(std::memory_order_relaxed));
@@ -149,8 +157,9 @@ class Ring {
     // Free, or closed when it was: what comes from other nodes may go there.
     [[nodiscard]] bool is_open(uint64_t number) const;
     [[nodiscard]] bool is_filled_here(uint64_t number) const;
-    // All of the data is in its place.
-    void publish(uint64_t number, size_t bytes) const;
+    // All of the data is in its place. False: a rank here has filled that number, which then is
+    // contradicted.
+    [[nodiscard]] bool publish(uint64_t number, size_t bytes) const;
     // What a rank here sent is at its place on all nodes. True if it was the last reader.
     bool release_hold(uint64_t number) const;
     // Ranks fill no slot any more; what they filled shows from now on. Why: this member.

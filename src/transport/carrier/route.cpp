@@ -56,7 +56,7 @@ void Route::multicast(uint64_t number, const std::byte* data, size_t bytes, Tick
     posted.is_send = true;
     posted.from = data;
     posted.sender = params_.rank;
-    if (has_handed_over_) make_message(posted);
+    if (goes_by_messages()) make_message(posted);
     test(ticket);
 }
 
@@ -67,7 +67,7 @@ void Route::recv_multicast(uint64_t number, Rank sender, std::byte* data, size_t
     Posted& posted = post(number, bytes, ticket);
     posted.to = data;
     posted.sender = sender;
-    if (has_handed_over_) make_message(posted);
+    if (goes_by_messages()) make_message(posted);
     test(ticket);
 }
 
@@ -92,6 +92,9 @@ State Route::test_send(Posted& posted) {
     switch (ring_.fill(posted.number, params_.rank, posted.from, posted.bytes)) {
         case Ring::Fill::kNotFree:
             return State::kPending;
+        case Ring::Fill::kContradicted:
+            wake();
+            return ring_.is_frozen() ? without_ring() : State::kPending;
         case Ring::Fill::kClosed:
             return without_ring();
         case Ring::Fill::kDone:
@@ -154,6 +157,9 @@ Multicast::Sought Route::try_offer(uint64_t number, const std::byte* data, size_
     switch (ring_.fill(number, params_.rank, data, bytes)) {
         case Ring::Fill::kNotFree:
             return Sought::kNotYet;
+        case Ring::Fill::kContradicted:
+            wake();
+            return ring_.is_frozen() ? pass_unheld(number) : Sought::kNotYet;
         case Ring::Fill::kClosed:
             return ring_.is_frozen() ? pass_unheld(number) : Sought::kNotYet;
         case Ring::Fill::kDone:
@@ -289,12 +295,21 @@ void Route::make_message(Posted& posted) {
 }
 
 State Route::test_message(Posted& posted) {
-    if (recovery_->has_failed()) return State::kFailed;
+    if (recovery_->has_failed()) {
+        // Its memory is the program's again.
+        if (!posted.is_send) params_.network->cancel(posted.ticket);
+        return State::kFailed;
+    }
     if (!posted.is_send) return recovery_->test(posted.ticket);
     return recovery_->is_sent(posted.item) ? State::kDone : State::kPending;
 }
 
 std::string Route::error() const {
+    if (is_contradicted()) {
+        return "multicast: packets came that the hosts cannot all have sent, so some were forged "
+               "or "
+               "changed (docs/protocol/multicast.md has what TUTTI_MCAST_CODE protects)";
+    }
     if (has_failed() && recovery_) return params_.network->error();
     if (has_wrong_size_) return "multicast: a message has not the length that its receiver expects";
     return "multicast: node " + std::to_string(ring_.dead()) + " of the team is gone";

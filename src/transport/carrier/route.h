@@ -71,6 +71,10 @@ class Route final : public Multicast {
     [[nodiscard]] mcast::Member dead() const {
         return is_decided() ? recovery_->dead() : ring_.dead();
     }
+    // Some of what came was not the members' own, here or elsewhere: calls fail.
+    [[nodiscard]] bool is_contradicted() const {
+        return ring_.is_contradicted() || (recovery_ && recovery_->is_contradicted());
+    }
     // Calls are numbered alike on all ranks.
     void begin_call(uint64_t call);
     // kDone: the rank owes others nothing, so far as it knows. kFailed: there is no way on.
@@ -124,6 +128,9 @@ class Route final : public Multicast {
     State test_message(Posted& posted);
     void make_message(Posted& posted);
     void hand_over();
+    [[nodiscard]] bool goes_by_messages() const {
+        return has_handed_over_ && !recovery_->has_failed();
+    }
     [[nodiscard]] State without_ring() const;
     void begin_wait(Posted& posted);
     void end_wait(Posted& posted);

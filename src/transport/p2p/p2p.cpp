@@ -152,7 +152,11 @@ State P2p::received(Ticket& ticket, bool is_known, size_t bytes) {
 
 State P2p::test(Ticket& ticket) {
     if (ticket.state != State::kPending) return ticket.state;
-    if (failure_ != Failure::kNone) return ticket.state = State::kFailed;
+    if (failure_ != Failure::kNone) {
+        // Nobody waits for it from now on.
+        cancel(ticket);
+        return ticket.state = State::kFailed;
+    }
     int is_done = 0;
     const int outcome = callbacks_.test(callbacks_.user, &ticket.handle, &is_done);
     if (outcome != 0) {

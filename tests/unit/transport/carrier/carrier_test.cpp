@@ -245,6 +245,8 @@ TEST(Carrier, SeveralGroupsShareTheSockets) {
     // A second group of the same carriers, under the same address.
     const std::vector<Address> members{one.carrier(0).address(), one.carrier(1).address()};
     class Quiet : public Client {
+      public:
+        [[nodiscard]] bool may_come(const mcast::Data&) const override { return true; }
         void advance(uint64_t) override {}
         [[nodiscard]] bool has_left() const override { return false; }
         void end() override {}

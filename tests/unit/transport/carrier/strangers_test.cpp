@@ -161,6 +161,44 @@ TEST(Strangers, RecordedPackets) {
     EXPECT_TRUE(eventually([&] { return rejected(after) >= packets.size(); }));
 }
 
+// Without codes who reads a packet can make others. What no host can have sent is dropped.
+TEST(Strangers, ForgedNumbersAreDropped) {
+    const Stranger stranger(own_port(20'207));
+    ClusterParams params = on_port(20'207, 3);
+    params.key.protection = Protection::kNone;
+    Cluster cluster(params);
+    ASSERT_EQ(cluster.open(), "");
+    ASSERT_EQ(exchange(cluster, 0, 20), "");
+    uint64_t forged = 0;
+    std::vector<std::byte> made(65'536);
+    for (const auto& bytes : stranger.record()) {
+        auto packet = mcast::parse(bytes);
+        ASSERT_TRUE(packet);
+        auto* data = std::get_if<mcast::Data>(&packet->body);
+        if (!data) continue;
+        // As the sender's next one, of a call that nobody has come to.
+        data->sequence += 20;
+        data->name.call += 100'000;
+        packet->counter += 300;
+        const auto written = std::span(made).first(mcast::write(*packet, made));
+        seal(params.key, written);
+        stranger.send(written);
+        ++forged;
+    }
+    ASSERT_GT(forged, 0u);
+    EXPECT_TRUE(eventually([&] {
+        uint64_t dropped = 0;
+        for (uint32_t i = 0; i < cluster.size(); ++i) {
+            dropped += cluster.carrier(i).group_counters(cluster.membership(i)).packets_malformed;
+        }
+        return dropped > 0;
+    }));
+    EXPECT_EQ(exchange(cluster, 20, 40), "");
+    for (uint32_t i = 0; i < cluster.size(); ++i) {
+        EXPECT_FALSE(cluster.carrier(i).failure(cluster.membership(i)));
+    }
+}
+
 // Whether whoever joins the address finds what the hosts send each other; all of it arrives.
 bool can_be_read(Protection protection, uint16_t port) {
     const Stranger stranger(own_port(port));
