@@ -151,14 +151,14 @@ inline constexpr auto kNetworkEntries = std::to_array<Entry>({
      [](Settings& s, std::string_view v) { return set_between(s.verbs.retries, v, 1, 6); },
      [](const Settings& s) { return shown(s.verbs.retries); },
      "from 1 to 6"},
-    {{"TUTTI_VERBS_DIRECT", "--verbs-direct", "BYTES|off", "256K",
+    {{"TUTTI_VERBS_DIRECT", "--verbs-direct", "BYTES|auto|off", "auto",
       "RDMA messages from so many bytes on, 4K to 1G, go straight from memory to memory, which is "
-      "registered (and locked) for each; off: all are copied."},
-     [](Settings& s, std::string_view v) {
-         return set_bytes_or_off(s.verbs.direct_bytes, v, 4u << 10, 1u << 30);
-     },
+      "registered (and locked) for them or for their call; auto: from 256K on, and from 16 packets "
+      "on where that is done once for a call and takes less than to copy; off: all are copied."},
+     [](Settings& s, std::string_view v) { return set_direct(s.verbs.direct_bytes, v); },
      [](const Settings& s) {
-         return s.verbs.direct_bytes == 0 ? "off" : shown(s.verbs.direct_bytes);
+         if (!s.verbs.direct_bytes) return std::string("auto");
+         return *s.verbs.direct_bytes == 0 ? "off" : shown(*s.verbs.direct_bytes);
      },
      "from 4K to 1G"},
     {{"TUTTI_VERBS_MEMORY", "--verbs-memory", "BYTES|off", "256M",

@@ -153,6 +153,13 @@ inline bool set_bytes_or_off(uint64_t& target, std::string_view text, uint64_t l
     return text == "off" || set_bytes(target, text, least, most);
 }
 
+// Likewise; none for "auto".
+inline bool set_direct(std::optional<uint64_t>& target, std::string_view text) {
+    target = std::nullopt;
+    if (text == "auto") return true;
+    return set_bytes_or_off(target.emplace(), text, 4u << 10, 1u << 30);
+}
+
 inline bool set_faults(Settings& settings, std::string_view text) {
     return assign(settings.faults, parse_faults(text)) && set_text(settings.faults_text, text);
 }

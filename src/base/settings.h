@@ -67,9 +67,11 @@ struct VerbsSettings {
     // so for all.
     uint64_t timeout = 18;
     uint64_t retries = 6;
+    // 0: never; none: kDirectBytes, and fewer where memory is registered for more than a message.
+    std::optional<uint64_t> direct_bytes;
     // Of two copies of so many bytes and two registrations of so many pages about the same is
-    // expected to take as long; measured on no adapter yet. 0: never.
-    uint64_t direct_bytes = 256u << 10;
+    // expected to take as long; measured on no adapter yet.
+    static constexpr uint64_t kDirectBytes = 256u << 10;
     bool polls_tails = false;
     // A process registers so much at most for the packets of its teams; beyond, a team goes
     // without. That of 40 communicators of 25 hosts, or of 20 over 65,536. 0: no bound.

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,7 @@ struct Cards {
     static constexpr uint32_t kAtOnce = 8;
     Obstacle obstacle = Obstacle::kNone;
     uint32_t pad = 0;
+    uint64_t exposed_bytes = 0;  // from where registering memory for a call pays there
     PairCard of[kAtOnce];
 };
 
@@ -76,6 +78,7 @@ class VerbsMaker {
     Report find_port();
     Result<Allowance::Part> take_memory(uint64_t bytes);
     Report make_ends();
+    void use_exposed();
     void take_cards(std::span<const Cards> cards, uint32_t begin);
     Report connect();
     void prepare_probe();
@@ -97,6 +100,7 @@ class VerbsMaker {
     std::vector<PairCard> others_;      // of the peers: their ends
     std::vector<uint32_t> their_pair_;  // of the peers: which of theirs this rank is
     uint32_t rounds_ = 0;               // of cards
+    uint64_t exposed_bytes_ = 0;        // of all members; at first the own
     uint32_t mtu_bytes_ = kMtuBytesMax;
     Rc* messages_ = nullptr;  // the team's; none without peers
     std::vector<PairProbe> probes_;
@@ -183,9 +187,11 @@ Report VerbsMaker::make_ends() {
         auto endpoint = device_->make_endpoint(need);
         if (!endpoint) return report_of(Obstacle::kSystem, endpoint.error().message);
         const VerbsSettings& settings = context_.settings().verbs;
+        const uint64_t direct_bytes = settings.direct_bytes.value_or(VerbsSettings::kDirectBytes);
         part.messages =
             std::make_unique<Rc>(std::move(endpoint.value()), context_.clock(), mtu_bytes_, peers_,
-                                 settings.direct_bytes, settings.polls_tails && !is_crowded_);
+                                 direct_bytes, settings.polls_tails && !is_crowded_);
+        if (!settings.direct_bytes) exposed_bytes_ = part.messages->exposure_pays_from();
     }
     messages_ = part.messages.get();
     inter_node_.add_verbs(std::move(part));
@@ -212,10 +218,12 @@ void VerbsMaker::take_cards(std::span<const Cards> cards, uint32_t begin) {
 
 Result<Done> VerbsMaker::exchange_cards() {
     attempt([&] { return make_ends(); });
+    const uint64_t own_exposed_bytes = exposed_bytes_;
     bool has_obstacle = false;
     for (uint32_t begin = 0; begin < rounds_ * Cards::kAtOnce; begin += Cards::kAtOnce) {
         Cards own;
         own.obstacle = mine_.obstacle;
+        own.exposed_bytes = own_exposed_bytes;
         const auto pairs = static_cast<uint32_t>(messages_ ? peers_.size() : 0);
         for (uint32_t i = begin; i < std::min(begin + Cards::kAtOnce, pairs); ++i) {
             own.of[i - begin] = messages_->card(i);
@@ -223,9 +231,25 @@ Result<Done> VerbsMaker::exchange_cards() {
         const auto all = all_.exchange(own);
         if (!all) return all.error();
         take_cards(all.value(), begin);
-        for (const Cards& one : all.value()) has_obstacle |= one.obstacle != Obstacle::kNone;
+        for (const Cards& one : all.value()) {
+            has_obstacle |= one.obstacle != Obstacle::kNone;
+            exposed_bytes_ = std::max(exposed_bytes_, one.exposed_bytes);
+        }
     }
-    return has_obstacle ? all_.agree(mine_) : Result<Done>(Done{});
+    if (has_obstacle) return all_.agree(mine_);
+    use_exposed();
+    return Done{};
+}
+
+// All members alike, as a message goes straight only where both ends' memory is registered.
+void VerbsMaker::use_exposed() {
+    if (!messages_) return;
+    const std::optional<uint64_t> set = context_.settings().verbs.direct_bytes;
+    if (set) {
+        messages_->use_exposed(*set, *set);
+    } else {
+        messages_->use_exposed(transport::verbs::kExposedPackets * mtu_bytes_, exposed_bytes_);
+    }
 }
 
 Report VerbsMaker::connect() {

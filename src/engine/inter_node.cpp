@@ -399,7 +399,10 @@ void InterNode::begin(const select::Plan& plan, const exec::Arguments& arguments
     shape_ = plan.shape;
     word_ = sign(plan.shape.collective, plan.shape.root, plan.shape.bytes);
     if (multicast_.route) multicast_.route->route().begin_call(call());
-    executor_->start(*plan.program, call(), arguments, word_);
+    exec::Arguments buffers = arguments;
+    buffers.input_bytes = shape_.input_bytes(rank_);
+    buffers.output_bytes = shape_.output_bytes(rank_);
+    executor_->start(*plan.program, call(), buffers, word_);
     is_under_way_ = true;
 }
 

@@ -16,6 +16,9 @@ using sched::OperationKind;
 static_assert(kLanesInFlightMax == transport::kRecoverySlot);
 static_assert(sched::kBlockBytesMax == transport::kMessageBytesMax);
 
+// Less than a page is copied by any fabric.
+constexpr uint64_t kExposedBytesMin = 4096;
+
 constexpr uint64_t all_of(uint32_t count) {
     return count == sched::kRoundOpsMax ? ~uint64_t{0} : sched::after_op(count) - 1;
 }
@@ -46,7 +49,8 @@ Result<Done> Executor::State::reserve(const sched::Extent& wanted, uint64_t scra
         conceal_scratch();
         scratch.reset(memory);
         scratch_bytes = bytes;
-        network.expose({scratch.get(), scratch_bytes});
+        network.expose({scratch.get(), scratch_bytes}, transport::Memory::kScratch);
+        is_scratch_exposed = true;
     }
     while (slots.size() < lanes) slots.push_back(std::make_unique<Slot>());
     const size_t operations = slots.size() * 2 * sched::kRoundOpsMax;
@@ -59,7 +63,30 @@ Result<Done> Executor::State::reserve(const sched::Extent& wanted, uint64_t scra
 }
 
 void Executor::State::conceal_scratch() {
-    if (scratch) network.conceal({scratch.get(), scratch_bytes});
+    if (is_scratch_exposed) network.conceal({scratch.get(), scratch_bytes});
+    is_scratch_exposed = false;
+}
+
+// The caller's, for the time of the call alone. An input within the output is exposed with that.
+void Executor::State::expose_arguments() {
+    if (arguments.output && arguments.output_bytes >= kExposedBytesMin) {
+        exposed_output = {arguments.output, arguments.output_bytes};
+        network.expose(exposed_output, transport::Memory::kOutput);
+    }
+    if (!arguments.input || arguments.input_bytes < kExposedBytesMin) return;
+    const auto begin = reinterpret_cast<uintptr_t>(arguments.input);
+    const auto output = reinterpret_cast<uintptr_t>(exposed_output.data());
+    if (begin - output < exposed_output.size()) return;
+    // Nobody writes input.
+    exposed_input = {const_cast<std::byte*>(arguments.input), arguments.input_bytes};
+    network.expose(exposed_input, transport::Memory::kInput);
+}
+
+void Executor::State::conceal_arguments() {
+    for (std::span<std::byte>* exposed : {&exposed_input, &exposed_output}) {
+        if (!exposed->empty()) network.conceal(*exposed);
+        *exposed = {};
+    }
 }
 
 std::byte* Executor::State::at(const Slot& slot, const Block& block) const {
@@ -306,6 +333,7 @@ void Executor::start(const sched::Program& program, uint32_t call, const Argumen
     state.call = call;
     state.word = word;
     state.arguments = arguments;
+    state.expose_arguments();
     state.start_lanes();
 }
 
@@ -321,6 +349,7 @@ Step Executor::step() {
     has_moved |= state.step_node();
     has_moved |= state.step_work();
     if (state.lanes_left == 0) {
+        state.conceal_arguments();
         if (state.clock) state.left_ns = state.clock->now_ns();
         return Step::kDone;
     }
@@ -345,6 +374,7 @@ transport::State Executor::State::withdraw() {
     node_busy = false;
     lanes_left = 0;
     has_failed = false;
+    conceal_arguments();
     network.make_up();
     return transport::State::kDone;
 }
@@ -363,6 +393,8 @@ void Executor::cancel() {
     }
     state.call_off_roll();
     state.messages.clear();
+    state.conceal_arguments();
+    state.conceal_scratch();
     if (!state.has_failed) state.error = "cancelled";
     state.has_failed = true;
 }

@@ -25,6 +25,9 @@ struct Arguments {
     const std::byte* input = nullptr;
     std::byte* output = nullptr;
     node::Reducer reducer;
+    // How long they are: the network may then register them for the call. 0: not known.
+    uint64_t input_bytes = 0;
+    uint64_t output_bytes = 0;
 };
 
 // What one rank has done beside sending and receiving, since its executor was made: the simulator

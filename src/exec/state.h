@@ -175,7 +175,10 @@ struct Executor::State {
         : node(node_team), network(transport), route(multicast) {}
     State(const State&) = delete;
     State& operator=(const State&) = delete;
-    ~State() { conceal_scratch(); }
+    ~State() {
+        conceal_arguments();
+        conceal_scratch();
+    }
 
     node::Team* node;
     transport::Transport& network;
@@ -187,6 +190,7 @@ struct Executor::State {
     std::vector<std::unique_ptr<Slot>> slots;
     Scratch scratch;
     uint64_t scratch_bytes = 0;
+    bool is_scratch_exposed = false;
     std::unique_ptr<std::byte[]> user_space;
 
     // The call.
@@ -195,6 +199,8 @@ struct Executor::State {
     uint32_t call = 0;
     transport::CallWord word;
     Arguments arguments;
+    std::span<std::byte> exposed_input;
+    std::span<std::byte> exposed_output;
     uint64_t lanes_left = 0;
     bool has_failed = false;
     bool is_untouched = true;
@@ -219,6 +225,8 @@ struct Executor::State {
 
     Result<Done> reserve(const sched::Extent& wanted, uint64_t scratch_bytes_max);
     void conceal_scratch();
+    void expose_arguments();
+    void conceal_arguments();
     void start_lanes();
     void begin_lane(Slot& slot, uint64_t lane);
     void load(Slot& slot, uint64_t round);

@@ -48,7 +48,9 @@ class ClusterSimulator::Meter final : public transport::Transport {
         return inner_.set_aside(peer, id, data, bytes, ticket);
     }
     void poll() override { inner_.poll(); }
-    void expose(std::span<std::byte> memory) override { inner_.expose(memory); }
+    void expose(std::span<std::byte> memory, transport::Memory kind) override {
+        inner_.expose(memory, kind);
+    }
     void conceal(std::span<std::byte> memory) override { inner_.conceal(memory); }
     [[nodiscard]] transport::Disagreement disagreement() const override {
         return inner_.disagreement();

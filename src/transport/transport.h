@@ -63,6 +63,13 @@ struct Ticket {
     void* parcel = nullptr;     // the transport's
 };
 
+// What exposed memory is.
+enum class Memory : uint8_t {
+    kScratch,  // of many calls
+    kInput,    // of one call, which only reads it, often no part of it twice
+    kOutput,   // of one call
+};
+
 // The ranks do not run the same call, as a message shows: it was of another size than this rank's
 // schedule has it, or had another word.
 struct Disagreement {
@@ -103,12 +110,16 @@ class Transport {
         static_cast<void>(amount);
         ticket.state = State::kFailed;
     }
-    // Memory in which many messages of the team will begin or end, until conceal(): the fabric may
-    // register it. What is not exposed may be sent from and received to all the same.
-    virtual void expose(std::span<std::byte> memory) { static_cast<void>(memory); }
+    // Memory in which many messages of the team will begin or end, until conceal(), which is given
+    // the same: the fabric may register it. What is not exposed may be sent from and received to
+    // all the same. From conceal() on nothing is written there; what was cancelled may be read.
+    virtual void expose(std::span<std::byte> memory, Memory kind) {
+        static_cast<void>(memory), static_cast<void>(kind);
+    }
     virtual void conceal(std::span<std::byte> memory) { static_cast<void>(memory); }
     // Of a pending receive that nobody waits for any more: nothing is written to its memory from
-    // here on, if that can be had. The ticket is not to be tested again.
+    // here on, if that can be had; to exposed memory, from conceal() on. The ticket is not to be
+    // tested again.
     virtual void cancel(Ticket& ticket) { static_cast<void>(ticket); }
     // Whether a call may give back its receives and begin anew: set_aside() and make_up() do it.
     [[nodiscard]] virtual bool can_set_aside() const { return false; }

@@ -38,7 +38,7 @@ class Faulty final : public Transport {
                                   size_t bytes, Ticket& ticket) override;
     void make_up() override { inner_.make_up(); }
     void poll() override { inner_.poll(); }
-    void expose(std::span<std::byte> memory) override { inner_.expose(memory); }
+    void expose(std::span<std::byte> memory, Memory kind) override { inner_.expose(memory, kind); }
     void conceal(std::span<std::byte> memory) override { inner_.conceal(memory); }
     [[nodiscard]] std::string error() const override;
     [[nodiscard]] Disagreement disagreement() const override { return inner_.disagreement(); }

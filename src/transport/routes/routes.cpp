@@ -50,8 +50,8 @@ void Routes::poll() {
     for (uint8_t i = 0; i < count_; ++i) ways_[i]->poll();
 }
 
-void Routes::expose(std::span<std::byte> memory) {
-    for (uint8_t i = 0; i < count_; ++i) ways_[i]->expose(memory);
+void Routes::expose(std::span<std::byte> memory, Memory kind) {
+    for (uint8_t i = 0; i < count_; ++i) ways_[i]->expose(memory, kind);
 }
 
 void Routes::conceal(std::span<std::byte> memory) {

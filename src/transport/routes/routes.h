@@ -68,7 +68,7 @@ class Routes final : public Transport {
         return watched_ != 0 && elsewhere_ == 0 ? ways_[watched_]->wait_fd() : -1;
     }
     [[nodiscard]] bool arm() override { return watched_ != 0 && ways_[watched_]->arm(); }
-    void expose(std::span<std::byte> memory) override;
+    void expose(std::span<std::byte> memory, Memory kind) override;
     void conceal(std::span<std::byte> memory) override;
     // Those of the way that failed first.
     [[nodiscard]] std::string error() const override { return ways_[failed_]->error(); }

@@ -132,7 +132,7 @@ void Rc::send(Rank peer, const MessageId& id, const std::byte* data, size_t byte
     Operation* operation = begin(pair, true, id, bytes, ticket);
     if (!operation) return;
     operation->source = data;
-    if (direct_bytes_ != 0 && bytes >= direct_bytes_) operation->direct = Direct::kWanted;
+    if (goes_straight(pair, data, bytes)) operation->direct = Direct::kWanted;
     append(pairs_[pair].streams[id.slot].sends, operation);
     pairs_[pair].sending |= 1u << id.slot;
     advance_sends(pair);

@@ -26,6 +26,10 @@
 
 namespace tutti::transport::verbs {
 
+// A message of so many packets takes four writes where it goes straight, and five at the least by
+// slots, besides words.
+inline constexpr size_t kExposedPackets = 16;
+
 // What an Rc of so many peers needs.
 Need need_of(uint32_t peers, uint32_t mtu_bytes);
 
@@ -43,6 +47,14 @@ class Rc final : public Transport {
     [[nodiscard]] std::span<const Rank> peers() const { return peers_; }
     [[nodiscard]] PairCard card(uint32_t pair) const;
     Result<Done> connect(uint32_t pair, const PortCard& port, const PairCard& other);
+    // From how many bytes of exposed memory it pays to register it for a call, by trying what that
+    // takes here; UINT64_MAX: never. 0: it takes nothing.
+    [[nodiscard]] uint64_t exposure_pays_from();
+    [[nodiscard]] static uint64_t pays_from(uint64_t page_ns, uint64_t all_ns, uint64_t copy_ns);
+    // Messages from message_bytes on go straight, too, where both ends' memory is exposed and, of a
+    // call, has at least memory_bytes. Before anything is exposed; not at all where this is not
+    // called.
+    void use_exposed(size_t message_bytes, uint64_t memory_bytes);
 
     void send(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
               Ticket& ticket) override;
@@ -62,6 +74,8 @@ class Rc final : public Transport {
     [[nodiscard]] bool is_counted_at(Rank peer) const;
     [[nodiscard]] Rank adders() const override { return adders_; }
     void fetch_add(uint64_t amount, Ticket& ticket) override;
+    void expose(std::span<std::byte> memory, Memory kind) override;
+    void conceal(std::span<std::byte> memory) override;
     void cancel(Ticket& ticket) override;
     [[nodiscard]] bool can_set_aside() const override { return true; }
     [[nodiscard]] State set_aside(Rank peer, const MessageId& id, const std::byte* data,
@@ -95,6 +109,8 @@ class Rc final : public Transport {
     // So many writes of a message at a time, 16 MiB: more than is on its way on any network, and
     // less than would keep other messages to that peer waiting for long.
     static constexpr size_t kWritesAtOnce = 4;
+    // Scratch, input and output of a call; and some that a failed one still sends from.
+    static constexpr size_t kExposedMax = 8;
     // How far a message is that goes straight into the receiver's memory.
     enum class Direct : uint8_t {
         kNo,         // it goes by slots
@@ -111,6 +127,17 @@ class Rc final : public Transport {
         uint32_t is_there = 0;  // else by slots
         uint32_t pad = 0;
     };
+    struct Exposed {
+        std::span<std::byte> memory;
+        Memory kind = Memory::kScratch;
+        Region source{};  // as a whole, once a message wanted it
+        Region target{};
+        bool is_source_refused = false;
+        bool is_target_refused = false;
+        bool is_read = false;  // a message went from there
+        bool is_over = false;  // concealed
+        uint32_t reading = 0;  // sends that have `source`
+    };
     // A message from send() or recv() on, in its stream's list until it is complete.
     struct Operation {
         Operation* next = nullptr;
@@ -125,6 +152,8 @@ class Rc final : public Transport {
         bool is_counted = false;
         Direct direct = Direct::kNo;
         Region region;                                 // its memory, while it is registered
+        bool is_lent = false;                          // that of exposed memory
+        Exposed* reads = nullptr;                      // which has it, of a send
         Offer offer;                                   // that a send has got
         std::array<uint64_t, kWritesAtOnce> writes{};  // their numbers
     };
@@ -152,6 +181,7 @@ class Rc final : public Transport {
         uint32_t offering = 0;    // whose receive has an offer to make
         uint32_t counting = 0;    // receives of messages that are counted
         bool is_counted = false;  // both ends can add
+        uint64_t declined = 0;    // which exposures_, when its end had no memory for a message
         uint64_t look_number = 0;
         uint64_t last_number = 0;  // 0: not sent yet
         bool is_connected = false;
@@ -183,6 +213,12 @@ class Rc final : public Transport {
                    bool is_first);
     void make_offers(uint32_t pair);
     void give_back(Operation& operation);
+    [[nodiscard]] Exposed* exposed_with(const std::byte* memory, size_t bytes, bool is_target);
+    [[nodiscard]] bool goes_straight(uint32_t pair, const std::byte* data, size_t bytes);
+    void register_source(Operation& operation);
+    void register_target(Operation& operation);
+    void forget_unread(Exposed& one);
+    void conceal_all();
     void advance_recvs(uint32_t pair, uint32_t stream);
     bool take_kept(uint32_t pair, uint32_t stream, Operation& operation);
     bool agrees(uint32_t pair, uint32_t stream, Operation& operation, const CallWord& word,
@@ -227,6 +263,10 @@ class Rc final : public Transport {
     size_t slot_bytes_;
     std::vector<Rank> peers_;
     size_t direct_bytes_;
+    size_t exposed_message_bytes_ = SIZE_MAX;
+    uint64_t exposed_memory_bytes_ = UINT64_MAX;
+    std::array<Exposed, kExposedMax> exposed_;
+    uint64_t exposures_ = 1;
     bool polls_tails_;
     uint64_t sent_straight_ = 0;
     uint64_t sent_copied_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Long messages, straight from the sender's memory into the receiver's. No copy; each end registers
-// its memory for this message alone: of memory that is unmapped a program has no reliable word, so
-// nothing is remembered.
+// its memory for this message alone, but what is exposed (rc_exposed.cpp): of memory that is
+// unmapped a program has no reliable word, so nothing is remembered.
 //
 //   sender                                     receiver
 //   kAnnounced: word, size       -- slot -->   compares them with its receive, once that is posted;
@@ -15,15 +15,10 @@
 // they wait for nothing that nobody reads.
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "transport/verbs/rc.h"
 
 namespace tutti::transport::verbs {
-
-void Rc::give_back(Operation& operation) {
-    if (operation.region.handle) endpoint_->conceal(std::exchange(operation.region, {}));
-}
 
 void Rc::give_up_memory() {
     for (const auto& some : operations_) {
@@ -38,6 +33,7 @@ Rc::~Rc() {
     for (const auto& some : operations_) {
         for (size_t i = 0; i < kOperationsAtOnce; ++i) give_back(some[i]);
     }
+    conceal_all();
 }
 
 // True where the message is over, or goes by slots from here on; false where it has to wait, or the
@@ -105,10 +101,16 @@ void Rc::take_offer(uint32_t pair, const SlotHeader& header, const std::byte* en
     operation->direct = Direct::kOffered;
     if (operation->is_given_up) return;
     if (offer.is_there != 0) {
-        operation->region = endpoint_->expose(operation->source, operation->bytes, false);
+        register_source(*operation);
+    } else if (operation->bytes < direct_bytes_) {
+        at.declined = exposures_;
     }
-    if (!operation->region.handle) operation->direct = Direct::kNo;
-    ++(operation->region.handle ? sent_straight_ : sent_copied_);
+    if (operation->region.handle) {
+        ++sent_straight_;
+        return;
+    }
+    operation->direct = Direct::kNo;
+    if (operation->bytes >= direct_bytes_) ++sent_copied_;
 }
 
 // A piece without data for the stream's first receive. False where the pair has failed.
@@ -122,7 +124,7 @@ bool Rc::take_sign(uint32_t pair, uint32_t stream, Operation& operation, Piece p
     }
     if (piece == Piece::kAnnounced && is_first && operation.bytes > 0) {
         operation.direct = Direct::kAnnounced;
-        operation.region = endpoint_->expose(operation.target, operation.bytes, true);
+        register_target(operation);
         at.offering |= 1u << stream;
         return true;
     }

@@ -431,6 +431,34 @@ TEST(Verbs, LongBlocksAreNotCopied) {
     }
 }
 
+// Of 256 KiB each rank sends six blocks of 64 KiB, and registers its scratch once, and for each
+// call its buffer, to be sent from and to be written to.
+TEST(Verbs, BlocksAreRegisteredOnceForTheirCall) {
+    Cluster cluster(4, {kOn, "TUTTI_HOSTS=4", "TUTTI_ALLREDUCE=ring", "TUTTI_VERBS_DIRECT=64K"});
+    std::barrier<> all_here(4);
+    cluster.run([&](uint32_t rank, tutti_team* team) {
+        for (int call = 0; call < 3; ++call) {
+            all_here.arrive_and_wait();
+            const uint64_t copied = cluster.network.slot_bytes();
+            const uint64_t writes = cluster.network.writes();
+            const uint64_t exposures = cluster.network.exposures();
+            all_here.arrive_and_wait();
+            std::vector<uint32_t> values(size_t{1} << 16, 1);
+            ASSERT_EQ(add_up(team, values), TUTTI_OK) << tutti_team_message(team);
+            EXPECT_EQ(std::ranges::count(values, 4u), 1 << 16);
+            all_here.arrive_and_wait();
+            if (rank != 0) continue;
+            // An announcement, an offer, a write and an end of each block.
+            EXPECT_EQ(cluster.network.writes() - writes, 4u * 6 * 4);
+            EXPECT_LT(cluster.network.slot_bytes() - copied, 4u * 6 * 200);
+            EXPECT_EQ(cluster.network.exposures() - exposures, 4u * (call == 0 ? 3 : 2));
+        }
+        all_here.arrive_and_wait();
+    });
+    EXPECT_EQ(cluster.network.exposed(), 0u);
+    EXPECT_EQ(cluster.network.fault(), "");
+}
+
 TEST(Verbs, OffUnlessAskedFor) {
     for (const char* choice : {"TUTTI_VERBS=off", "TUTTI_VERBS=auto"}) {
         Cluster cluster(2, {choice, "TUTTI_HOSTS=2"});

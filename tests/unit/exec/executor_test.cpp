@@ -190,6 +190,40 @@ TEST(Executor, ExposesItsScratch) {
     EXPECT_TRUE(network.exposed.empty());
 }
 
+// The caller's buffers are told for the time of a call, where it has said how long they are.
+TEST(Executor, ExposesTheBuffersOfACallUntilItIsOver) {
+    using transport::Memory;
+    constexpr uint64_t kBytes = 8192;
+    for (const bool is_cancelled : {false, true}) {
+        Network network;
+        Seat sender(network, 0);
+        Seat receiver(network, 1);
+        auto in = numbers(kBytes / sizeof(uint32_t), 1);
+        auto out = numbers(kBytes / sizeof(uint32_t), 0);
+        const ListProgram sends({{{sched::send(1, 0, sched::input(0, kBytes))}}}, 1, 0);
+        const ListProgram receives({{{sched::recv(0, 0, sched::output(0, kBytes))}}}, 1, 0);
+        receiver.start(receives, {nullptr, bytes_of(out), {}, 0, kBytes});
+        ASSERT_EQ(network.exposed.size(), 1u);
+        EXPECT_EQ(network.exposed[0].data(), bytes_of(out));
+        EXPECT_EQ(network.exposed[0].size(), kBytes);
+        if (is_cancelled) {
+            receiver.executor.cancel();
+            EXPECT_TRUE(network.exposed.empty());
+            continue;
+        }
+        // An input within the output goes with it, and what nobody has said the length of is not
+        // told.
+        sender.start(sends, {bytes_of(in), bytes_of(in), {}, kBytes, kBytes});
+        finish(sender, receiver);
+        EXPECT_TRUE(network.exposed.empty());
+        receiver.start(receives, {nullptr, bytes_of(out), {}}, 2);
+        sender.start(sends, {bytes_of(in), nullptr, {}, kBytes, 0}, 2);
+        finish(sender, receiver);
+        EXPECT_EQ(network.kinds, (std::vector{Memory::kOutput, Memory::kOutput, Memory::kInput}));
+        EXPECT_TRUE(network.exposed.empty());
+    }
+}
+
 TEST(Executor, KeepsSoManyLanesInFlight) {
     constexpr uint32_t kLanes = 7;
     Network network;

@@ -104,6 +104,7 @@ class Network {
     uint64_t tests = 0;
     uint64_t polls = 0;
     std::vector<std::span<std::byte>> exposed;
+    std::vector<transport::Memory> kinds;  // of all that ever was
 
     class Endpoint final : public transport::Transport {
       public:
@@ -159,9 +160,10 @@ class Network {
             const std::lock_guard lock(network_.mutex_);
             ++network_.polls;
         }
-        void expose(std::span<std::byte> memory) override {
+        void expose(std::span<std::byte> memory, transport::Memory kind) override {
             const std::lock_guard lock(network_.mutex_);
             network_.exposed.push_back(memory);
+            network_.kinds.push_back(kind);
         }
         void conceal(std::span<std::byte> memory) override {
             const std::lock_guard lock(network_.mutex_);

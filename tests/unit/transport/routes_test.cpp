@@ -35,7 +35,7 @@ class Recorder final : public Transport {
     }
     int wait_fd() override { return fd; }
     bool arm() override { return fd >= 0; }
-    void expose(std::span<std::byte>) override { asked.emplace_back("expose"); }
+    void expose(std::span<std::byte>, Memory) override { asked.emplace_back("expose"); }
     void conceal(std::span<std::byte>) override { asked.emplace_back("conceal"); }
     [[nodiscard]] std::string error() const override { return name_; }
     [[nodiscard]] Disagreement disagreement() const override {
@@ -139,7 +139,7 @@ TEST_F(RoutesTest, TheWordOfAllIsOneWays) {
 TEST_F(RoutesTest, AllWaysArePolledAndMayRegisterMemory) {
     routes.add(fast, 2);
     std::array<std::byte, 8> memory{};
-    routes.expose(memory);
+    routes.expose(memory, Memory::kScratch);
     routes.poll();
     routes.conceal(memory);
     EXPECT_EQ(plain.asked, (Asked{"expose", "poll", "conceal"}));
