@@ -265,17 +265,20 @@ def expect_taken_over(report, ranks, collectives=SEVEN):
     assert not extra, extra
 
 
-def expect_nothing_left(outcome):
-    """`comms`: 900 of a thousand communicators left memory and files as they were."""
+def expect_nothing_left(outcome, loses=False):
+    """`comms`: 900 of a thousand communicators left memory and files as they were. Where packets
+    are lost, what is kept for that is touched at some time, up to 2 MB, if there long before; and
+    the data of a team, some 1,080 KB, comes and goes with those that are still leaving."""
     numbers = {line.split()[0]: [int(n) for n in line.split()[1:]]
-               for line in outcome.out.splitlines() if line[0] in "msfk"}
+               for line in outcome.out.splitlines() if line[0] in "msfkd"}
     # At the first look one communicator is still alive. The MPI's own allocator may split a map or
     # give one back; 900 communicators that leave something behind are not to be mistaken for that.
     assert numbers["shared"][1] <= numbers["shared"][0], str(outcome)
     assert numbers["maps"][1] <= numbers["maps"][0] + 4, str(outcome)
     assert numbers["files"][1] == numbers["files"][0], str(outcome)
     # 900 communicators at one page each would already be 3600.
-    assert numbers["kilobytes"][1] - numbers["kilobytes"][0] < 1024, str(outcome)
+    what, most = ("data", 3000) if loses else ("kilobytes", 1024)
+    assert numbers[what][1] - numbers[what][0] < most, str(outcome)
 
 
 def expect_return(outcome):
