@@ -305,6 +305,8 @@ Report VerbsMaker::finish_probe() {
             report_of(Obstacle::kNetwork,
                       why.empty() ? "no RDMA message of rank " + peer + " in ten seconds" : why);
     }
+    // That of the pair with itself is no reason for what fails later.
+    if (report.obstacle == Obstacle::kNone) messages_->forget_error();
     return report;
 }
 
