@@ -47,6 +47,7 @@ struct Path {
     uint32_t window_packets_max = 0;
     bool shares_host = false;      // this member with another
     uint64_t bytes_per_s_max = 0;  // of the slowest member's link; 0: not known
+    bool marks_urgent = false;     // packets bear to their receivers whether they are (urgency.h)
 };
 
 // Where the packets of one group go, as the fabric has it; made and read by it alone.

@@ -57,7 +57,6 @@ Membership::Membership(const JoinParams& params, const Path& path,
                        std::unique_ptr<mcast::Group> group)
     : group_(std::move(group)),
       key_(params.key),
-      urgency_(group_->params().window_packets),
       shares_host_(path.shares_host),
       bytes_per_s_max_(path.bytes_per_s_max),
       has_bye_(params.members.size()),
@@ -69,6 +68,7 @@ Membership::Membership(const JoinParams& params, const Path& path,
         const auto opened = group_->open_team(team);
         TUTTI_ASSERT(opened, "a new group has room for its two teams");
     }
+    if (path.marks_urgent) urgency_.emplace(group_->params().window_packets);
     post_bye(0);
     group_->set_gate([this](const mcast::Data& data) { return may_come(data); });
 }
@@ -156,7 +156,7 @@ size_t Membership::next_packet(uint64_t now_ns, std::span<std::byte> out, mcast:
     const size_t bytes = group_->next_packet(now_ns, out, to);
     if (bytes == 0) return 0;
     // On the detour a packet's copies go one to each member.
-    is_urgent = urgency_.is_urgent(out.first(bytes)) || group_->given_up();
+    is_urgent = !urgency_ || urgency_->is_urgent(out.first(bytes)) || group_->given_up();
     seal(key_, out.first(bytes));
     return bytes;
 }

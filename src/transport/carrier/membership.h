@@ -87,7 +87,7 @@ class Membership {
     std::unique_ptr<Client> client_;
     Key key_;
     std::unique_ptr<Way> way_;
-    Urgency urgency_;
+    std::optional<Urgency> urgency_;  // where the fabric marks packets
     bool shares_host_ = false;
     uint64_t bytes_per_s_max_ = 0;  // of the links; 0: not known
     std::optional<PacketFaults> faults_;

@@ -56,6 +56,7 @@ Result<carrier::Path> choose_path_of(std::span<const carrier::Address> members, 
     }
     path.window_packets_max = choose_window(free_of_member);
     path.bytes_per_s_max = slowest;
+    path.marks_urgent = true;
     return path;
 }
 

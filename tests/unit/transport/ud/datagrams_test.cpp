@@ -356,6 +356,7 @@ TEST(UdDatagrams, APortThatFailsCarriesNothingAnyMore) {
 
 TEST(UdDatagrams, TheSlowestLinkIsThePaths) {
     const Net fast({.bytes_per_s = 12'500'000'000}, 2);
+    EXPECT_TRUE(fast.all[0]->choose_path(fast.members, 0).value().marks_urgent);
     const Net slow({.bytes_per_s = 1'250'000'000}, 2);
     const std::vector<Address> both{fast.members[0], slow.members[1]};
     EXPECT_EQ(fast.all[0]->choose_path(fast.members, 0).value().bytes_per_s_max, 12'500'000'000u);
