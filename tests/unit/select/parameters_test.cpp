@@ -117,6 +117,10 @@ TEST(Parameters, PresetsHaveNamesAndSources) {
     }
     EXPECT_EQ(find_preset("ranger")->parameters.links.latency_ns, 1570u);
     EXPECT_EQ(find_preset("rangr"), nullptr);
+    // The one whose source tells what a multicast takes.
+    const sched::Speed told = find_preset("infinihost-pcix")->parameters.multicast;
+    EXPECT_EQ(told.latency_ns, 9'600u);
+    EXPECT_EQ(told.mbit, 6'700u);
 }
 
 }  // namespace
