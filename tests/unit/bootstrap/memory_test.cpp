@@ -123,6 +123,11 @@ struct Rank {
             const tutti_p2p& p = static_cast<Rank*>(self)->inner;
             return p.probe(p.user, tag, peer, there);
         };
+        outer.cancel = [](void* self, void** request, int* done) {
+            const Plenty plenty;
+            const tutti_p2p& p = static_cast<Rank*>(self)->inner;
+            return p.cancel(p.user, request, done);
+        };
         return outer;
     }
 };

@@ -503,6 +503,10 @@ struct Failing {
             const tutti_p2p& p = static_cast<Failing*>(self)->inner;
             return p.probe(p.user, tag, peer, there);
         };
+        outer.cancel = [](void* self, void** request, int* done) {
+            const tutti_p2p& p = static_cast<Failing*>(self)->inner;
+            return p.cancel(p.user, request, done);
+        };
         return outer;
     }
 };

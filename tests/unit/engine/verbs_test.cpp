@@ -177,7 +177,6 @@ TEST(Verbs, RegistersNoMoreThanAllowed) {
         while (verbs_of(fourth.get()).state != TUTTI_VERBS_ON);
     });
     EXPECT_EQ(cluster.network.fault(), "");
-    EXPECT_EQ(cluster.context->verbs_memory().taken(), 0u);
 }
 
 // The messages of calls go by RDMA alone where all are connected with all.
