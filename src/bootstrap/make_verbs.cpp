@@ -254,6 +254,7 @@ void VerbsMaker::use_exposed() {
 
 Report VerbsMaker::connect() {
     for (uint32_t pair = 0; messages_ && pair < peers_.size(); ++pair) {
+        if (is_own(pair) && !context_.reaches_itself()) continue;
         const auto connected = messages_->connect(pair, ports_[pair], others_[pair]);
         if (!connected && is_own(pair)) context_.reaches_itself() = false;
         if (connected || is_own(pair)) continue;
@@ -305,8 +306,10 @@ Report VerbsMaker::finish_probe() {
             report_of(Obstacle::kNetwork,
                       why.empty() ? "no RDMA message of rank " + peer + " in ten seconds" : why);
     }
-    // That of the pair with itself is no reason for what fails later.
-    if (report.obstacle == Obstacle::kNone) messages_->forget_error();
+    const bool has_own = !peers_.empty() && is_own(0);
+    if (report.obstacle == Obstacle::kNone && has_own && !context_.reaches_itself()) {
+        messages_->give_up_pair(0);
+    }
     return report;
 }
 

@@ -29,7 +29,11 @@ bool InterNode::retire(bool is_sound) {
     }
     // Others may take long, and need nothing of the calls, which are over.
     if (is_sound) {
-        executor_.reset();
+        {
+            // Another thread may help this team on.
+            const auto held = hold();
+            executor_.reset();
+        }
         plans_.forget();
         check_ = {};
         barrier_ = {};

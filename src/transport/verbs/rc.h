@@ -70,11 +70,9 @@ class Rc final : public Transport {
     // On all ranks alike: all of them, so many, can add at rank 0, which is a peer of each, its own
     // too (is_counted_at). Not while anything is under way.
     void use_adders(Rank ranks);
-    // What has failed so far is nobody's business: a pair that nothing will use.
-    void forget_error() {
-        failure_ = Failure::kNone;
-        without_cause_ = kNoPair;
-    }
+    // A pair that nothing will use, behind which no other has failed: what becomes of it is no
+    // error, and nobody waits for it at the end.
+    void give_up_pair(uint32_t pair);
     // The devices of both ends can add, and the pair is there.
     [[nodiscard]] bool is_counted_at(Rank peer) const;
     [[nodiscard]] Rank adders() const override { return adders_; }

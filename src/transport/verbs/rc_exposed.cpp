@@ -7,8 +7,9 @@
 // write to its buffers any more, while what is being sent from there still goes its way.
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <utility>
-#include <vector>
 
 #include "transport/verbs/rc.h"
 
@@ -24,23 +25,25 @@ constexpr int kTries = 3;
 // By what registering and copying take here. All of it grows with the length, and there is a part
 // of registering that does not: from where copying takes longer. Each the least of some tries.
 uint64_t Rc::exposure_pays_from() {
-    std::vector<std::byte> from(kTriedBytes, std::byte{1});
-    std::vector<std::byte> to(kTriedBytes, std::byte{2});
+    const std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[2 * kTriedBytes]);
+    if (!memory) return UINT64_MAX;
+    std::fill_n(memory.get(), 2 * kTriedBytes, std::byte{1});
+    std::byte* const from = memory.get();
+    std::byte* const to = from + kTriedBytes;
     uint64_t page_ns = UINT64_MAX;
     uint64_t all_ns = UINT64_MAX;
     uint64_t copy_ns = UINT64_MAX;
     for (int i = 0; i < kTries; ++i) {
         for (const size_t bytes : {kPageBytes, kTriedBytes}) {
             const uint64_t begin_ns = clock_.now_ns();
-            const Region region = endpoint_->expose(to.data(), bytes, true);
+            const Region region = endpoint_->expose(to, bytes, true);
             if (!region.handle) return UINT64_MAX;
             endpoint_->conceal(region);
             uint64_t& least_ns = bytes == kPageBytes ? page_ns : all_ns;
             least_ns = std::min(least_ns, clock_.now_ns() - begin_ns);
         }
         const uint64_t begin_ns = clock_.now_ns();
-        std::memcpy(i % 2 == 0 ? to.data() : from.data(), i % 2 == 0 ? from.data() : to.data(),
-                    kTriedBytes);
+        std::memcpy(i % 2 == 0 ? to : from, i % 2 == 0 ? from : to, kTriedBytes);
         copy_ns = std::min(copy_ns, clock_.now_ns() - begin_ns);
     }
     return pays_from(page_ns, all_ns, copy_ns);

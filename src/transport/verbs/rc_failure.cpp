@@ -45,6 +45,12 @@ void Rc::fail_pair(uint32_t pair, const char* why, const char* more) {
     if (is_lost) note(pair, why, more);
 }
 
+void Rc::give_up_pair(uint32_t pair) {
+    fail_pair(pair, "it was given up");
+    failure_ = Failure::kNone;
+    without_cause_ = kNoPair;
+}
+
 // All that the pair had posted is flushed: receives perhaps before the write that was the cause.
 void Rc::fail_by(const Completion& completion) {
     const uint32_t pair = completion.pair;

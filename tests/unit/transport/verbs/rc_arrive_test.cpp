@@ -92,6 +92,33 @@ TEST(RcArrive, TheSumRollsOverAndMayBeLookedAt) {
     EXPECT_EQ(all.ends[1]->additions() + all.ends[2]->additions(), 0u);
 }
 
+// Of the pair with itself, which is all that the device does not carry: its messages are over, its
+// later failure is none of the others', whose own are told, and nobody waits for it.
+TEST(RcArrive, APairThatIsGivenUpIsNoError) {
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+        Ranks all(2, {.seed = seed});
+        all.add({0, 1});
+        all.add({0});
+        all.connect_all();
+        std::array<std::byte, 8> data{};
+        std::array<Ticket, 4> tickets;
+        all.ends[0]->recv(0, {}, data.data(), data.size(), tickets[0]);
+        all.ends[0]->send(0, {}, data.data(), data.size(), tickets[1]);
+        all.ends[0]->give_up_pair(0);
+        EXPECT_EQ(tickets[0].state, State::kFailed);
+        EXPECT_EQ(all.ends[0]->error(), "");
+        all.ends[0]->recv(1, {}, data.data(), 4, tickets[2]);
+        all.ends[1]->send(0, {}, data.data(), 8, tickets[3]);
+        ASSERT_TRUE(all.run_until([&] { return tickets[2].state != State::kPending; }));
+        EXPECT_TRUE(all.ends[0]->disagreement().is_there);
+        for (auto& end : all.ends) end->close();
+        ASSERT_TRUE(all.run_until([&] {
+            return std::ranges::all_of(all.ends, [](auto& end) { return end->is_closed(); });
+        }));
+        EXPECT_EQ(all.verbs.fault(), "");
+    }
+}
+
 TEST(RcArrive, WithItselfAnEndIsConnectedAsWithOthers) {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
         Arriving all({.seed = seed});
