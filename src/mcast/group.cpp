@@ -10,9 +10,12 @@ namespace tutti::mcast {
 
 namespace {
 
-// NAKs that were under way while the last of what they ask for came: far fewer, since the same gap
-// is asked for again after 2 ms at the earliest.
+// NAKs in vain, of so many times one each. A member that never gets what it asks for asks each 20
+// ms or so: found out after some 5 s. Those that were under way, or waited here while this process
+// stood still, while the last of what they ask for came, are read at about one time.
 constexpr uint32_t kVainNaksMax = 256;
+constexpr uint64_t kVainNakNs = 10 * kMillisecond;
+constexpr uint64_t kVainQuietNs = 1'000 * kMillisecond;  // behind which others begin anew
 // Some 20 ms lie between two repairs of one packet.
 constexpr uint32_t kRefusedMax = 64;
 
@@ -179,7 +182,7 @@ void Group::on_body(uint64_t now_ns, Member from, const Nak& nak) {
     if (nak.stream >= params_.members) {
         ++counters_.packets_malformed;
     } else if (nak.stream == params_.member) {
-        count_vain(from, nak);
+        count_vain(now_ns, from, nak);
         sender_.on_nak(now_ns, from, nak);
     } else {
         streams_[nak.stream].receiver.on_nak(now_ns, from, nak, prng_);
@@ -188,10 +191,17 @@ void Group::on_body(uint64_t now_ns, Member from, const Nak& nak) {
 }
 
 // Somebody acknowledged in this member's name what it does not have, and it is not kept any more.
-void Group::count_vain(Member from, const Nak& nak) {
-    uint32_t& vain = streams_[from].vain_naks;
-    vain = nak.range(0).first < sender_.kept_from() ? vain + 1 : 0;
-    if (vain > kVainNaksMax) contradicted_ = from;
+void Group::count_vain(uint64_t now_ns, Member from, const Nak& nak) {
+    Stream& stream = streams_[from];
+    if (nak.range(0).first >= sender_.kept_from()) {
+        stream.vain_naks = 0;
+        return;
+    }
+    const uint64_t since_ns = now_ns - stream.vain_ns;
+    if (stream.vain_naks > 0 && since_ns < kVainNakNs) return;
+    stream.vain_naks = since_ns < kVainQuietNs ? stream.vain_naks + 1 : 1;
+    stream.vain_ns = now_ns;
+    if (stream.vain_naks > kVainNaksMax) contradicted_ = from;
 }
 
 void Group::on_body(uint64_t now_ns, Member from, const Ack& ack) {

@@ -151,7 +151,8 @@ class Group {
         ReplayWindow replays;
         AckNode acks;
         uint64_t ack_ns = kNever;
-        uint32_t vain_naks = 0;   // in a row, for what all members have acknowledged
+        uint32_t vain_naks = 0;   // in a row, for what all members have acknowledged, by times
+        uint64_t vain_ns = 0;     // the last time
         uint32_t refused = 0;     // by the gate, each time the first packet that is missing
         bool is_missing = false;  // as the receiver says
         bool waits_for_sender = false;
@@ -173,7 +174,7 @@ class Group {
     void on_body(uint64_t now_ns, Member from, const Probe& probe);
     void on_body(uint64_t now_ns, Member from, const ProbeAnswer& answer);
 
-    void count_vain(Member from, const Nak& nak);
+    void count_vain(uint64_t now_ns, Member from, const Nak& nak);
     void refresh(uint64_t now_ns, Member stream);
     void refresh_waits(uint64_t now_ns, Member stream);
     void set_wait(uint64_t now_ns, bool& waits, bool wanted, Member member);

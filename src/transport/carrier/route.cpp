@@ -307,8 +307,7 @@ State Route::test_message(Posted& posted) {
 std::string Route::error() const {
     if (is_contradicted()) {
         return "multicast: packets came that the hosts cannot all have sent, so some were forged "
-               "or "
-               "changed (docs/protocol/multicast.md has what TUTTI_MCAST_CODE protects)";
+               "or changed (docs/protocol/multicast.md has what TUTTI_MCAST_CODE protects)";
     }
     if (has_failed() && recovery_) return params_.network->error();
     if (has_wrong_size_) return "multicast: a message has not the length that its receiver expects";

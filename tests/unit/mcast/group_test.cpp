@@ -70,6 +70,30 @@ TEST_F(GroupTest, ForeignAndDamagedPacketsAreCountedAndDoNothing) {
     EXPECT_EQ(group_->next_deadline(), kNever);
 }
 
+// Some member has been acknowledged for by somebody else, and asks for ever. Or this process stood
+// still while thousands of requests came, each answered by what it then sends first.
+TEST_F(GroupTest, WhoAsksInVainIsContradictedOnlyAtLength) {
+    for (const uint64_t apart_ns :
+         {0 * kMillisecond, 1 * kMillisecond, 20 * kMillisecond, 1'500 * kMillisecond}) {
+        group_ = std::move(Group::create(test_params(2, 0)).value());
+        ASSERT_TRUE(group_->open_team(5));
+        const auto payload = test_bytes(10);
+        Outgoing out{{5, 0, 0, 0}, payload, 0, false};
+        ASSERT_TRUE(group_->write(0, out));
+        ASSERT_GT(drain(0), 0u);
+        deliver(0, 77, 1, Ack{0, 1, 8, 1});
+        ASSERT_TRUE(group_->is_acknowledged());
+        uint64_t now_ns = 0;
+        uint32_t asked = 0;
+        for (; asked < 2000 && !group_->contradicted(); ++asked) {
+            deliver(now_ns += apart_ns, 77, 1, OwnNak(0, {{0, 1}}).nak);
+        }
+        const bool is_at_length = apart_ns == 20 * kMillisecond;
+        EXPECT_EQ(asked, is_at_length ? 257u : 2000u) << apart_ns;
+        EXPECT_EQ(group_->contradicted().has_value(), is_at_length);
+    }
+}
+
 TEST_F(GroupTest, AnIdleGroupHasNoDeadline) {
     EXPECT_EQ(group_->next_deadline(), kNever);
     ASSERT_TRUE(group_->open_team(5));
