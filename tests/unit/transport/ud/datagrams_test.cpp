@@ -162,7 +162,7 @@ TEST(UdDatagrams, WithoutReceivesPacketsAreLostAndThenComeAgain) {
 // by packets that are not urgent only if he asked for all, the last time or before.
 TEST(UdDatagrams, WhoSleepsIsWokenUnderManySeeds) {
     size_t silent = 0;
-    for (uint64_t seed = 1; seed <= 300; ++seed) {
+    for (uint64_t seed = 1; seed <= 1000; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         FakeUdRules rules{.seed = seed, .is_ethernet = seed % 2 == 0, .completes_late = true};
         rules.tells_late = true;
@@ -215,7 +215,7 @@ TEST(UdDatagrams, WhoSleepsIsWokenUnderManySeeds) {
 }
 
 TEST(UdDatagrams, LossesDoublesAndOvertakersLeaveBuffersRight) {
-    for (uint64_t seed = 1; seed <= 100; ++seed) {
+    for (uint64_t seed = 1; seed <= 1000; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         FakeUdRules rules{.seed = seed, .loss_ppm = 50'000, .dup_ppm = 50'000};
         rules.overtakers_max = 5;
@@ -224,7 +224,7 @@ TEST(UdDatagrams, LossesDoublesAndOvertakersLeaveBuffersRight) {
         const auto ways = net.join_all();
         std::map<uint32_t, uint32_t> came;
         uint32_t sent = 0;
-        for (uint32_t i = 0; i < 600; ++i) {
+        for (uint32_t i = 0; i < 200; ++i) {
             if (net.send(0, *ways[0], mcast::kEverybody, sent)) ++sent;
             if (i % 7 == 0) net.take(1, came);
         }
