@@ -80,8 +80,11 @@ class Recovery {
     // 2 is over: multicasts go by send() and recv().
     [[nodiscard]] bool is_ready() const { return phase_ == Phase::kReady; }
     [[nodiscard]] bool has_failed() const { return phase_ == Phase::kFailed; }
-    // A node's ring is contradicted, so it has failed on all ranks.
-    [[nodiscard]] bool is_contradicted() const { return known_[kContradicted] != 0; }
+    // A node's ring is contradicted, so it has failed on all ranks. Until that is decided, what is
+    // known may still be coming from the parent.
+    [[nodiscard]] bool is_contradicted() const {
+        return is_decided() && known_[kContradicted] != 0;
+    }
     // Nobody misses anything of this rank.
     [[nodiscard]] bool is_settled() const { return is_ready() && first_item_ == end_item_; }
 
