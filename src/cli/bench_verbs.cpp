@@ -14,6 +14,7 @@
 
 #include "base/settings.h"
 #include "base/text.h"
+#include "cli/verbs_multicast.h"
 #include "cli/verbs_ways.h"
 #include "cli/words.h"
 #include "engine/context.h"
@@ -31,65 +32,80 @@ constexpr int kWayFailed = 1;
 constexpr uint64_t kExchangesMin = 10;
 constexpr uint64_t kExchangesMax = 1'000'000;
 constexpr int kSleepMsMax = 60'000;
+constexpr uint64_t kPacketBytesMax = 4096;
+constexpr size_t kMulticastPortsMax = 9;
 // Empty looks, before who waits gives the processor away for once: software devices work on it.
 constexpr uint32_t kTurnsBeforeYield = 1024;
 
 constexpr auto kVerbsOptions = std::to_array<OptionDoc>(
     {{"--verbs", "", "this: writes, and send and receive, between two ports of this host"},
-     {"--device", "A[,B]", "the ports (mlx5_0:1); one alone: it to itself (default: as settings)"},
-     {"--bytes", "LIST", "lengths of messages up to 64K (default: 1,8,64,...,1K,2K,4K,64K)"},
+     {"--multicast", "",
+      "instead: packets to a group, from one port to one other, and to all others"},
+     {"--device", "A[,B]",
+      "the ports (mlx5_0:1); one alone: it to itself (default: as settings). With --multicast up "
+      "to "
+      "9"},
+     {"--bytes", "LIST",
+      "lengths of messages up to 64K (default: 1,8,64,...,1K,2K,4K,64K); of packets from 8 on"},
      {"--exchanges", "N", "of each kind and length, 10 to 1000000 (default: 1000)"}});
 
 constexpr std::string_view kVerbsSummary =
     "Sends short messages there and back between two RDMA ports of this host, in one process and\n"
     "without an MPI: by a plain write, which is looked for in memory; by a write with immediate, "
     "as\n"
-    "Tutti's messages go; and by send and receive (docs/verbs_figures.md).";
+    "Tutti's messages go; and by send and receive. With --multicast: unreliable datagrams to a "
+    "group\n"
+    "of ports, until one has them and until all have (docs/verbs_figures.md).";
 
-Result<std::vector<uint64_t>> lengths_of(const Words& words) {
+using Lengths = std::vector<uint64_t>;
+
+Result<Lengths> lengths_of(const Words& words, uint64_t least, uint64_t most, const char* wanted,
+                           Lengths usual) {
     const std::string* list = words.find("--bytes");
-    if (!list) return std::vector<uint64_t>{1, 8, 64, 128, 256, 512, 1024, 2048, 4096, 65536};
-    std::vector<uint64_t> all;
+    if (!list) {
+        std::erase_if(usual, [&](uint64_t bytes) { return bytes < least || bytes > most; });
+        return usual;
+    }
+    Lengths all;
     for (const std::string_view text : split(*list, ',')) {
         const auto bytes = parse_bytes(text);
-        if (!bytes || *bytes < 1 || *bytes > kWayBytesMax) {
-            return wrong_value("--bytes", *list, "lengths from 1 to 64K, such as 1,64,4K");
-        }
+        if (!bytes || *bytes < least || *bytes > most) return wrong_value("--bytes", *list, wanted);
         all.push_back(*bytes);
     }
     return all;
 }
 
-// One port twice is opened once.
-struct Ports {
-    std::unique_ptr<Device> first;
-    std::unique_ptr<Device> second;
-    [[nodiscard]] Device& other() const { return second ? *second : *first; }
-};
+using Ports = std::vector<std::unique_ptr<Device>>;
 
 Result<Ports> open_ports(VerbsSettings settings, const std::vector<std::string_view>& names) {
     Ports ports;
-    if (!names[0].empty()) settings.device = names[0];
-    auto first = transport::verbs::open_library(settings);
-    if (!first) return first.error();
-    ports.first = std::move(first.value());
-    if (names.size() == 1) return ports;
-    settings.device = names[1];
-    auto second = transport::verbs::open_library(settings);
-    if (!second) return second.error();
-    ports.second = std::move(second.value());
-    const PortCard& a = ports.first->port();
-    const PortCard& b = ports.second->port();
-    if (a.is_ethernet != b.is_ethernet || a.subnet != b.subnet) {
-        return Error{ErrorCode::kNetwork, fmt::format("{} and {} are on two networks",
-                                                      ports.first->name(), ports.second->name())};
+    for (const std::string_view name : names) {
+        if (!name.empty()) settings.device = name;
+        auto opened = transport::verbs::open_library(settings);
+        if (!opened) return opened.error();
+        ports.push_back(std::move(opened.value()));
+        const PortCard& a = ports.front()->port();
+        const PortCard& b = ports.back()->port();
+        if (a.is_ethernet != b.is_ethernet || a.subnet != b.subnet) {
+            return Error{ErrorCode::kNetwork,
+                         fmt::format("{} and {} are on two networks", ports.front()->name(),
+                                     ports.back()->name())};
+        }
     }
     return ports;
 }
 
+// "a and b", "a and itself", "a and 7 others"
 std::string between(const Ports& ports) {
-    return ports.second ? ports.first->name() + " and " + ports.second->name()
-                        : ports.first->name() + " and itself";
+    const std::string first = ports.front()->name() + " and ";
+    if (ports.size() > 2) return first + std::to_string(ports.size() - 1) + " others";
+    return first + (ports.size() == 2 ? ports.back()->name() : "itself");
+}
+
+uint32_t packet_bytes(const Ports& ports) {
+    uint32_t bytes = ports[0]->port().mtu_bytes;
+    for (const auto& port : ports) bytes = std::min(bytes, port->port().mtu_bytes);
+    return bytes;
 }
 
 void print_times(const WaysOrder& order, const WaysFigures& figures) {
@@ -134,23 +150,116 @@ void print_counts(const WaysOrder& order, const WaysFigures& figures) {
                figures.looked_for, figures.torn);
 }
 
-Result<Done> show_ways(const Words& words, const VerbsSettings& settings, int& status) {
+void print_multicast(const MulticastOrder& order, const MulticastFigures& figures, size_t all) {
+    const std::string to_all = "to " + std::to_string(all);
+    fmt::print("\nuntil the last has it, us (median)\n{:>8}  {:>9}  {:>9}  {:>6}\n", "bytes",
+               "to 1", to_all, "ratio");
+    for (size_t i = 0; i < order.bytes.size(); ++i) {
+        const double one = figures.to_one_us[i];
+        const double last = figures.to_all_us[i];
+        fmt::print("{:>8}  {:>9.2f}  {:>9.2f}  {:>6.2f}\n", format_bytes(order.bytes[i]), one, last,
+                   last / one);
+    }
+    fmt::print("\na packet\n{:>6}  {:>6}  {:>8}  {:>14}  {:>5}\n", "", "posted", "received",
+               "by the sender", "lost");
+    for (const bool is_to_all : {false, true}) {
+        const MulticastCounts& counts = is_to_all ? figures.to_all : figures.to_one;
+        const auto each = [&](uint64_t count) {
+            return static_cast<double>(count) / static_cast<double>(counts.packets);
+        };
+        fmt::print("{:>6}  {:>6.2f}  {:>8.2f}  {:>14.2f}  {:>5}\n", is_to_all ? to_all : "to 1",
+                   each(counts.posts), each(counts.received), each(counts.echoed), counts.lost);
+    }
+}
+
+// Where nobody else is likely to be: from what is left to whoever uses it.
+transport::verbs::UdGroup own_group() {
+    const auto process = static_cast<uint32_t>(getpid());
+    return {239, 195, static_cast<uint8_t>(process >> 8), static_cast<uint8_t>(process)};
+}
+
+struct Asked {
+    bool is_multicast = false;
+    Lengths bytes;
+    uint64_t exchanges = 0;
+    std::vector<std::string_view> ports;
+};
+
+Result<Asked> read_asked(const Words& words) {
     if (!words.others().empty()) {
         return wrong("--verbs: unexpected word " + printable(words.others().front()));
     }
-    const auto bytes = lengths_of(words);
+    Asked asked;
+    asked.is_multicast = words.has("--multicast");
+    const auto bytes =
+        asked.is_multicast
+            ? lengths_of(words, kMulticastBytesMin, kPacketBytesMax,
+                         "lengths from 8 to 4K, such as 8,64,1K", {8, 64, 256, 1024, 2048, 4096})
+            : lengths_of(words, 1, kWayBytesMax, "lengths from 1 to 64K, such as 1,64,4K",
+                         {1, 8, 64, 128, 256, 512, 1024, 2048, 4096, 65536});
     if (!bytes) return bytes.error();
+    asked.bytes = bytes.value();
     const auto exchanges = words.count("--exchanges", 1000, kExchangesMin, kExchangesMax);
     if (!exchanges) return exchanges.error();
+    asked.exchanges = exchanges.value();
     const std::string* device = words.find("--device");
-    const auto names = split(device ? std::string_view(*device) : std::string_view(), ',');
-    if (device && (names.size() > 2 || names[0].empty() || names.back().empty())) {
-        return wrong_value("--device", *device, "one port or two, such as mlx5_0:1,mlx5_1:1");
+    asked.ports = split(device ? std::string_view(*device) : std::string_view(), ',');
+    const size_t most = asked.is_multicast ? kMulticastPortsMax : 2;
+    const bool has_empty = std::ranges::any_of(asked.ports, &std::string_view::empty);
+    if (device && (asked.ports.size() > most || has_empty)) {
+        return wrong_value("--device", *device,
+                           asked.is_multicast ? "up to 9 ports, such as mlx5_0:1,mlx5_1:1"
+                                              : "one port or two, such as mlx5_0:1,mlx5_1:1");
     }
-    const auto opened = open_ports(settings, names);
+    return asked;
+}
+
+Result<Done> show_ways(const Asked& asked, const Ports& ports, Clock& clock, const Waits& waits) {
+    const WaysOrder order{asked.bytes, asked.exchanges};
+    const auto figures = measure_ways(*ports.front(), *ports.back(), order, clock, waits);
+    if (!figures) return figures.error();
+    fmt::print("RDMA between {}, packets of {}, {} exchanges of each kind and length\n",
+               between(ports), format_bytes(packet_bytes(ports)), order.exchanges);
+    print_times(order, figures.value());
+    print_counts(order, figures.value());
+    return Done{};
+}
+
+Result<Done> show_multicast(const Asked& asked, const Ports& ports, Clock& clock,
+                            const Waits& waits) {
+    const MulticastOrder order{asked.bytes, asked.exchanges, own_group()};
+    std::vector<Device*> devices;
+    for (const auto& port : ports) devices.push_back(port.get());
+    const auto figures = measure_multicast(devices, order, clock, waits.turn);
+    if (!figures) return figures.error();
+    fmt::print("multicast between {}, packets of {}, {} of each length\n", between(ports),
+               format_bytes(packet_bytes(ports)), order.packets);
+    print_multicast(order, figures.value(), std::max<size_t>(ports.size(), 2) - 1);
+    return Done{};
+}
+
+// Packets are as long as the ports have them.
+Result<Done> fit(const Words& words, const Ports& ports, Lengths& lengths) {
+    const uint64_t most = packet_bytes(ports);
+    const bool is_named = words.has("--bytes");
+    if (is_named && std::ranges::max(lengths) > most) {
+        return wrong_value("--bytes", *words.find("--bytes"),
+                           "no more than these ports' packets of " + format_bytes(most));
+    }
+    std::erase_if(lengths, [&](uint64_t bytes) { return bytes > most; });
+    return Done{};
+}
+
+Result<Done> bench_ports(const Words& words, const VerbsSettings& settings, int& status) {
+    auto read = read_asked(words);
+    if (!read) return read.error();
+    Asked& asked = read.value();
+    const auto opened = open_ports(settings, asked.ports);
     if (!opened) return Error{opened.error().code, "--verbs: " + opened.error().message};
     const Ports& ports = opened.value();
-    const WaysOrder order{bytes.value(), exchanges.value()};
+    if (asked.is_multicast) {
+        if (auto fits = fit(words, ports, asked.bytes); !fits) return fits;
+    }
     uint32_t turns = 0;
     const Waits waits{[&turns] {
                           if (++turns % kTurnsBeforeYield == 0) sched_yield();
@@ -161,18 +270,12 @@ Result<Done> show_ways(const Words& words, const VerbsSettings& settings, int& s
                       }};
     engine::RealClock clock;
     status = kWayFailed;
-    const auto figures = measure_ways(*ports.first, ports.other(), order, clock, waits);
-    if (!figures) {
-        return Error{figures.error().code, fmt::format("--verbs: RDMA between {} failed: {}",
-                                                       between(ports), figures.error().message)};
-    }
-    fmt::print(
-        "RDMA between {}, packets of {}, {} exchanges of each kind and length\n", between(ports),
-        format_bytes(std::min(ports.first->port().mtu_bytes, ports.other().port().mtu_bytes)),
-        order.exchanges);
-    print_times(order, figures.value());
-    print_counts(order, figures.value());
-    return Done{};
+    auto shown = asked.is_multicast ? show_multicast(asked, ports, clock, waits)
+                                    : show_ways(asked, ports, clock, waits);
+    if (shown) return shown;
+    return Error{shown.error().code, fmt::format("--verbs: {} between {} failed: {}",
+                                                 asked.is_multicast ? "multicast" : "RDMA",
+                                                 between(ports), shown.error().message)};
 }
 
 }  // namespace
@@ -188,7 +291,7 @@ int bench_verbs_main(std::span<const std::string> arguments) {
     int status = kNoDevice;
     const auto done = !words      ? Result<Done>(words.error())
                       : !settings ? Result<Done>(settings.error())
-                                  : show_ways(words.value(), settings.value().verbs, status);
+                                  : bench_ports(words.value(), settings.value().verbs, status);
     if (done) return 0;
     fmt::print(stderr, "tutti bench: {}\n", done.error().message);
     return status;

@@ -80,6 +80,10 @@ TEST_F(Transcript, BenchSaysWhyThereIsNoRdma) {
               "tutti bench: --device=a,b,c: expected one port or two, such as mlx5_0:1,mlx5_1:1\n");
     EXPECT_EQ(complaint("--bytes 8,0"),
               "tutti bench: --bytes=8,0: expected lengths from 1 to 64K, such as 1,64,4K\n");
+    EXPECT_EQ(complaint("--multicast --bytes 4"),
+              "tutti bench: --bytes=4: expected lengths from 8 to 4K, such as 8,64,1K\n");
+    EXPECT_EQ(complaint("--multicast --device a,b,"),
+              "tutti bench: --device=a,b,: expected up to 9 ports, such as mlx5_0:1,mlx5_1:1\n");
     EXPECT_EQ(complaint("--exchanges 9"),
               "tutti bench: --exchanges=9: expected a number from 10 to 1000000\n");
     EXPECT_EQ(complaint("barrier"), "tutti bench: --verbs: unexpected word barrier\n");

@@ -135,6 +135,17 @@ def test_bench_counts_what_writes_and_sends_take(guest, ports, named):
     assert "of 144 plain writes the end was seen before all the rest" in told, told
 
 
+def test_bench_counts_what_multicasts_take(guest):
+    """One request a packet, and one receive at each who is to have it."""
+    told = well(on(guest, str(harness.TUTTI), "bench", "--verbs", "--multicast", "--device",
+                   "rxe0,rxe1,rxe2", "--bytes", "8,1K", "--exchanges", "16",
+                   options=["--timeout", "60"]))
+    assert told.startswith("multicast between rxe0:1 and 2 others, packets of "), told
+    rows = [line.split() for line in told.splitlines() if line.strip().startswith("to ")]
+    assert [row[1:3] for row in rows if row[-1] == "0"] == [["1", "1.00"], ["2", "1.00"]], told
+    assert [row[3] for row in rows if row[-1] == "0"] == ["1.00", "2.00"], told
+
+
 def test_ranks_are_on_hosts_of_their_own(guest, openmpi, results):
     """Tutti takes the guest's hosts for hosts."""
     program = openmpi.compile("simple")
