@@ -219,6 +219,7 @@ TEST(UdDatagrams, LossesDoublesAndOvertakersLeaveBuffersRight) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         FakeUdRules rules{.seed = seed, .loss_ppm = 50'000, .dup_ppm = 50'000};
         rules.overtakers_max = 5;
+        rules.receives_max = 512;
         rules.completes_late = true;
         Net net(rules, 3);
         const auto ways = net.join_all();
