@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "base/assert.h"
+#include "base/prng.h"
 
 namespace tutti::adapt {
 
@@ -34,7 +35,7 @@ class RollCall {
         members_ = members;
         own_ = bit_of(own);
         is_set_ = !is_set_;
-        mark_ = mixed(word) << members;
+        mark_ = Prng(word).next() << members;  // each bit of it depends on all of the word
         here_ = own_;
         return mark_ + (is_set_ ? own_ : uint64_t{0} - own_);
     }
@@ -61,12 +62,6 @@ class RollCall {
 
   private:
     static constexpr uint64_t bit_of(uint32_t member) { return uint64_t{1} << member; }
-    // A bit of the result depends on all bits (splitmix64, Steele, Lea, Flood 2014).
-    static uint64_t mixed(uint64_t word) {
-        word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9;
-        word = (word ^ word >> 27) * 0x94d049bb133111eb;
-        return word ^ word >> 31;
-    }
     [[nodiscard]] uint64_t all() const { return bit_of(members_) - 1; }
     [[nodiscard]] uint64_t come(uint64_t word) const { return (is_set_ ? word : ~word) & all(); }
     [[nodiscard]] bool is_of_call(uint64_t word, uint64_t come) const {

@@ -43,8 +43,7 @@ constexpr auto kVerbsOptions = std::to_array<OptionDoc>(
       "instead: packets to a group, from one port to one other, and to all others"},
      {"--device", "A[,B]",
       "the ports (mlx5_0:1); one alone: it to itself (default: as settings). With --multicast up "
-      "to "
-      "9"},
+      "to 9"},
      {"--bytes", "LIST",
       "lengths of messages up to 64K (default: 1,8,64,...,1K,2K,4K,64K); of packets from 8 on"},
      {"--exchanges", "N", "of each kind and length, 10 to 1000000 (default: 1000)"}});
@@ -62,10 +61,7 @@ using Lengths = std::vector<uint64_t>;
 Result<Lengths> lengths_of(const Words& words, uint64_t least, uint64_t most, const char* wanted,
                            Lengths usual) {
     const std::string* list = words.find("--bytes");
-    if (!list) {
-        std::erase_if(usual, [&](uint64_t bytes) { return bytes < least || bytes > most; });
-        return usual;
-    }
+    if (!list) return usual;
     Lengths all;
     for (const std::string_view text : split(*list, ',')) {
         const auto bytes = parse_bytes(text);
