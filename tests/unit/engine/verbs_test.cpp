@@ -536,11 +536,13 @@ TEST(Verbs, APeerThatDiesInACallIsAnErrorOnAll) {
         while (calls < 30) std::this_thread::yield();
         cluster.network.cut(1);
     });
-    cluster.run([&](uint32_t, tutti_team* team) {
-        std::vector<uint32_t> values(50'000, 1);
+    // A device may still read what was being sent when its team failed.
+    std::array<std::vector<uint32_t>, 3> values;
+    values.fill(std::vector<uint32_t>(50'000, 1));
+    cluster.run([&](uint32_t rank, tutti_team* team) {
         tutti_status status = TUTTI_OK;
         while (status == TUTTI_OK) {
-            status = add_up(team, values);
+            status = add_up(team, values[rank]);
             ++calls;
         }
         EXPECT_EQ(status, TUTTI_ERR_NETWORK);
@@ -558,8 +560,7 @@ TEST(Verbs, AFailedTeamKeepsNoMemoryOnceItIsFreed) {
             while (calls < 8) std::this_thread::yield();
             cluster.network.cut(1);
         });
-        // A device may still read what was being sent when its team failed.
-        std::array<std::vector<uint32_t>, 3> values;
+        std::array<std::vector<uint32_t>, 3> values;  // outlive the teams, as above
         values.fill(std::vector<uint32_t>(50'000, 1));
         cluster.run([&](uint32_t rank, tutti_team* team) {
             while (add_up(team, values[rank]) == TUTTI_OK) ++calls;
