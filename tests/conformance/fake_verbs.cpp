@@ -81,6 +81,7 @@ struct FakeVerbs::Queue {
     bool ends_quietly = false;    // what was posted last tells and does not wake
     uint64_t posted = 0;
     uint64_t arrived = 0;
+    uint64_t acknowledged = 0;
     uint64_t polled = 0;  // completions have been polled up to this write
     uint64_t arrive_ns = 0;
     uint64_t show_ns = 0;
@@ -464,22 +465,22 @@ void FakeVerbs::arrive(const Event& event) {
     }
     if (posted.write.tells && far.recvs == 0) {
         fault_ = "a write found no receive";
-        fail(node, event.pair, kRnrExceeded, event.number);
+        refuse(event, kRnrExceeded);
         return;
     }
     if (posted.is_send && posted.write.bytes > far.first_room().bytes) {
-        fail(node, event.pair, kRemoteInvalid, event.number);
+        refuse(event, kRemoteInvalid);
         --far.recvs;
         put(other, {queue.peer_pair, true, kLocalLength, 0, 0});
-        fail(other, queue.peer_pair, kFlushed, far.arrived);
+        fail(other, queue.peer_pair, kFlushed, far.acknowledged);
         return;
     }
     posted.room = posted.is_send ? far.first_room().offset : 0;
     const std::byte* memory = source_of(node, event.pair, event.number);
     std::byte* target = target_of(node, event.pair, event.number);
     if (!memory || !target) {
-        fail(node, event.pair, memory ? kRemoteAccess : kLocalProtection, event.number);
-        if (memory) fail(other, queue.peer_pair, kFlushed, far.arrived);
+        refuse(event, memory ? kRemoteAccess : kLocalProtection);
+        if (memory) fail(other, queue.peer_pair, kFlushed, far.acknowledged);
         return;
     }
     ++queue.arrived;
@@ -537,18 +538,18 @@ void FakeVerbs::show(const Event& event) {
     Node& other = *nodes_[queue.peer_node];
     // Memory that was given back meanwhile stays as it is, whatever was acknowledged.
     std::byte* target = target_of(node, event.pair, event.number);
+    // What was added is there whatever has become of the pair.
+    if (posted.is_add && !other.is_gone) {
+        const uint32_t word = posted.add.word;
+        std::atomic_ref(other.words[word]).store(other.added[word], std::memory_order_release);
+    }
     const bool is_there = !other.is_gone && !other.queues[queue.peer_pair].has_failed && target;
     if (is_there) {
         const std::span<const std::byte> rest = std::span(posted.data()).subspan(posted.placed);
         std::ranges::copy(rest, target + posted.placed);
     }
     give_back(posted);
-    if (!is_there) return;
-    if (posted.is_add) {
-        const uint32_t word = posted.add.word;
-        std::atomic_ref(other.words[word]).store(other.added[word], std::memory_order_release);
-    }
-    if (posted.write.tells) {
+    if (is_there && posted.write.tells) {
         put(other, {queue.peer_pair, true, 0, 0, posted.write.immediate}, posted.write.wakes);
     }
 }
@@ -566,11 +567,24 @@ void FakeVerbs::acknowledge(const Event& event) {
         fault_ = "the memory of a write was changed before it was complete";
     }
     posted.is_acknowledged = true;
+    ++node.queues[event.pair].acknowledged;
     give_back(posted);
     if (posted.is_add) node.words[posted.add.former] = posted.former;
     if (posted.write.is_signaled) {
         put(node, {event.pair, false, 0, posted.write.number, 0});
     }
+}
+
+// The write fails; the answer that says so acknowledges those before it.
+void FakeVerbs::refuse(const Event& event, int status) {
+    Node& node = *nodes_[event.node];
+    const Queue& queue = node.queues[event.pair];
+    Event before = event;
+    while (!queue.has_failed && queue.acknowledged < event.number) {
+        before.number = queue.acknowledged;
+        acknowledge(before);
+    }
+    if (!queue.has_failed) fail(node, event.pair, status, event.number);
 }
 
 // The queue pair is in error: this write, all behind it and all receives are flushed, these before

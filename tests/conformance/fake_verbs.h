@@ -3,10 +3,11 @@
 // specification that docs/protocol/verbs.md lists, at their loosest: memory is read late, data are
 // placed in pieces and at the latest when the receive's completion is seen, completions are
 // delayed, a write's own may come before or after. Memory of the program that is not registered, or
-// no more, is neither read nor written: the pair fails. An addition happens once, when it arrives;
-// its end's processor sees it later, its own end's is told later still, or before that. Who asks
-// for it is told of a completion by a file descriptor, once, some time after the completion can be
-// polled; who asks for solicited events alone, of no other. Asked for all before that, of all.
+// no more, is neither read nor written: the pair fails, and says so behind all writes before, which
+// are complete. An addition happens once, when it arrives; its end's processor sees it later, its
+// own end's is told later still, or before that. Who asks for it is told of a completion by a file
+// descriptor, once, some time after the completion can be polled; who asks for solicited events
+// alone, of no other. Asked for all before that, of all.
 #pragma once
 
 #include <cstdint>
@@ -90,6 +91,7 @@ class FakeVerbs final : public Clock {
     void arrive(const Event& event);
     void show(const Event& event);
     void acknowledge(const Event& event);
+    void refuse(const Event& event, int status);
     void fail(Node& node, uint32_t pair, int status, uint64_t number);
     void flush_recvs(Node& node, uint32_t pair);
     void put(Node& node, const transport::verbs::Completion& completion, bool wakes = false);

@@ -5,11 +5,14 @@
 #include <poll.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <ctime>
 #include <functional>
 #include <memory>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -28,6 +31,7 @@ constexpr Need kNeed{.pairs = 2,
                      .sends = 16,
                      .recvs = 16,
                      .pair_bytes = 2 * kLongBytes,
+                     .words = 20,
                      .mtu_bytes = 1024,
                      .may_sleep = true};
 
@@ -78,6 +82,14 @@ class PortBed final : public Bed {
   private:
     std::array<std::unique_ptr<Device>, 2> devices_;
     std::time_t begun_ = 0;
+};
+
+// Another end than the two, connected with the one that has the word.
+struct Adder {
+    std::unique_ptr<Endpoint> end;
+    uint64_t posted = 0;
+    uint64_t told = 0;
+    std::vector<uint64_t> formers;
 };
 
 // 0: two real ports; else the fake's seed.
@@ -139,6 +151,14 @@ class Rules : public testing::TestWithParam<uint64_t> {
     }
     // As every post that is expected to be taken.
     void write(uint32_t pair, const Write& one) { ASSERT_EQ(ends_[0]->write(pair, one), 0); }
+    void add(uint32_t pair, const Add& one) { ASSERT_EQ(ends_[0]->add(pair, one), 0); }
+    // A device may have none, which the rules of additions are not for.
+    [[nodiscard]] bool can_add() {
+        return !ends_[0]->words().empty() && !ends_[1]->words().empty();
+    }
+    [[nodiscard]] uint64_t word(uint32_t end, uint32_t number) {
+        return std::atomic_ref(ends_[end]->words()[number]).load(std::memory_order_acquire);
+    }
     // Another pair of the two is as before.
     void expect_pair_works(uint32_t pair) {
         write(pair, {.bytes = 8, .immediate = 4711});
@@ -289,6 +309,31 @@ TEST_P(Rules, AWriteFromMemoryThatWasGivenBackFails) {
     expect_pair_works(1);
 }
 
+// Here or there: the one that failed is told of behind those before it.
+TEST_P(Rules, WhatWasBeforeAWriteThatFailsIsComplete) {
+    std::vector<std::byte> source(100, std::byte{1});
+    std::vector<std::byte> target(100, std::byte{2});
+    const Region into = ends_[1]->expose(target.data(), target.size(), true);
+    const Region from = ends_[0]->expose(source.data(), source.size(), false);
+    ASSERT_TRUE(from.handle && into.handle);
+    ends_[1]->conceal(into);
+    for (const uint32_t pair : {0u, 1u}) {
+        for (uint64_t i = 1; i <= 8; ++i) {
+            write(pair, {.bytes = kLongBytes, .tells = false, .is_signaled = true, .number = i});
+        }
+        // From memory of which the key is not, or to some that was given back.
+        const std::vector<std::byte>& memory = pair == 0 ? target : source;
+        DirectWrite direct{.from = from, .source = memory.data(), .bytes = memory.size()};
+        direct.address = reinterpret_cast<uint64_t>(target.data());
+        direct.key = into.key;
+        direct.number = 9;
+        ASSERT_EQ(ends_[0]->write_direct(pair, direct), 0);
+        for (uint64_t i = 1; i <= 8; ++i) expect_write(0, i);
+        expect_write(pair == 0 ? test::kLocalProtection : test::kRemoteAccess, 9);
+    }
+    ends_[0]->conceal(from);
+}
+
 TEST_P(Rules, APeerThatIsGoneIsTriedAndGivenUp) {
     ends_[1].reset();
     write(0, {.bytes = 8, .number = 1});
@@ -379,6 +424,186 @@ TEST_P(Rules, WhoSleepsIsToldOfAFailure) {
     write(0, {.bytes = 8, .number = 1, .wakes = false});
     ASSERT_TRUE(look_until([&] { return ::poll(&fd, 1, 0) == 1; }));
     expect_write(test::kRetryExceeded, 1);
+}
+
+// By the completion the former value is here, alone in its word. The sum is seen by looking, some
+// time; nobody is told there, and no receive is taken.
+TEST_P(Rules, AnAdditionIsToldWhatTheWordWas) {
+    if (!can_add()) GTEST_SKIP() << "this device cannot add";
+    constexpr std::array<uint64_t, 4> kAmounts = {1, 0, (uint64_t{1} << 48) + 1, UINT64_MAX};
+    std::array<uint64_t, 2> sums{};
+    for (uint64_t i = 0; i < 100; ++i) {
+        const auto which = static_cast<uint32_t>(i % 2);
+        const uint64_t amount = kAmounts[i / 2 % kAmounts.size()];
+        ends_[0]->words()[5] = ~sums[which];
+        add(0, {3 + which, amount, 5, true, i + 1});
+        expect_write(0, i + 1);
+        ASSERT_EQ(word(0, 5), sums[which]) << i;
+        sums[which] += amount;
+        ASSERT_TRUE(look_until([&] { return word(1, 3 + which) == sums[which]; })) << i;
+    }
+    for (const uint32_t other : {2u, 5u}) EXPECT_EQ(word(1, other), 0u);
+    for (const uint32_t other : {3u, 4u, 6u}) EXPECT_EQ(word(0, other), 0u);
+    EXPECT_TRUE(told_[1].empty());
+    for (uint32_t i = 1; i <= kNeed.recvs; ++i) {
+        write(0, {.bytes = 8, .immediate = i, .is_signaled = true, .number = 100 + i});
+        expect_write(0, 100 + i);
+        EXPECT_EQ(next(1).immediate, i);
+    }
+}
+
+// As many as agreed are taken at once, however few the device has under way; of a signaled one, or
+// write, all formers before it are here, which nobody else told of.
+TEST_P(Rules, ASignaledOneTellsOfAllAdditionsBefore) {
+    if (!can_add()) GTEST_SKIP() << "this device cannot add";
+    uint64_t number = 0;
+    uint64_t sum = 0;
+    for (uint32_t turn = 0; turn < 40; ++turn) {
+        const uint32_t adds = kNeed.sends - turn % 2;
+        for (uint32_t i = 0; i < adds; ++i) {
+            const bool is_last = i + 1 == kNeed.sends;
+            ends_[0]->words()[i] = UINT64_MAX;
+            add(0, {.word = 7, .former = i, .is_signaled = is_last, .number = ++number});
+        }
+        if (adds < kNeed.sends) {
+            write(0, {.bytes = 8, .tells = false, .is_signaled = true, .number = ++number});
+        }
+        expect_write(0, number);
+        for (uint32_t i = 0; i < adds; ++i) ASSERT_EQ(word(0, i), sum++) << turn;
+        EXPECT_TRUE(told_[0].empty());
+    }
+    EXPECT_TRUE(told_[1].empty());
+}
+
+// Two ends of one device, by two connections, and one of the device that has the word. None is
+// lost, and those of one connection happen in turn.
+TEST_P(Rules, AdditionsOfSeveralEndsAreToldDifferentSums) {
+    if (!can_add()) GTEST_SKIP() << "this device cannot add";
+    constexpr uint32_t kAdders = 3;
+    constexpr uint64_t kAddsEach = 60;
+    constexpr uint64_t kAtOnce = 4;
+    Need need = kNeed;
+    need.pairs = kAdders;
+    auto owner = bed_->device(1).make_endpoint(need);
+    ASSERT_TRUE(owner) << owner.error().message;
+    need.pairs = 1;
+    std::array<Adder, kAdders> adders;
+    for (uint32_t i = 0; i < kAdders; ++i) {
+        Device& device = bed_->device(i == kAdders - 1 ? 1 : 0);
+        auto made = device.make_endpoint(need);
+        ASSERT_TRUE(made) << made.error().message;
+        adders[i].end = std::move(made.value());
+        const PortCard& port = bed_->device(1).port();
+        ASSERT_TRUE(adders[i].end->connect(0, port, owner.value()->card(i)));
+        ASSERT_TRUE(owner.value()->connect(i, device.port(), adders[i].end->card(0)));
+    }
+    std::array<Completion, kAtOnce> found;
+    const auto go_on = [&](Adder& one) {
+        while (one.posted < kAddsEach && one.posted - one.told < kAtOnce) {
+            const uint64_t number = ++one.posted;
+            const auto former = static_cast<uint32_t>(number % kAtOnce);
+            ASSERT_EQ(one.end->add(0, {6, 1, former, true, number}), 0);
+        }
+        const int count = one.end->poll(found);
+        ASSERT_GE(count, 0);
+        for (const Completion& each : std::span(found.data(), static_cast<size_t>(count))) {
+            ASSERT_EQ(each.status, 0) << one.end->status_text(each.status);
+            ASSERT_EQ(each.number, ++one.told);
+            one.formers.push_back(one.end->words()[each.number % kAtOnce]);
+        }
+    };
+    ASSERT_TRUE(look_until([&] {
+        for (Adder& one : adders) go_on(one);
+        return HasFatalFailure() ||
+               std::ranges::all_of(adders, [](const Adder& one) { return one.told == kAddsEach; });
+    }));
+    ASSERT_FALSE(HasFatalFailure());
+    std::vector<uint64_t> formers;
+    for (const Adder& one : adders) {
+        EXPECT_TRUE(std::ranges::is_sorted(one.formers));
+        formers.insert(formers.end(), one.formers.begin(), one.formers.end());
+    }
+    std::ranges::sort(formers);
+    for (uint64_t i = 0; i < kAdders * kAddsEach; ++i) ASSERT_EQ(formers[i], i);
+    EXPECT_TRUE(look_until(
+        [&] { return std::atomic_ref(owner.value()->words()[6]).load() == kAdders * kAddsEach; }));
+}
+
+// Of a connection all happens in turn: who is told of a write has the sum of the addition before
+// it, and the data of the write before that, of however many packets.
+TEST_P(Rules, WhoIsToldHasTheSumsAndTheDataBefore) {
+    if (!can_add()) GTEST_SKIP() << "this device cannot add";
+    Prng prng(GetParam() + 1);
+    for (uint64_t turn = 1; turn <= 100; ++turn) {
+        std::vector<std::byte> data(kLongBytes - prng.below(2) * prng.below(kLongBytes));
+        for (std::byte& byte : data) byte = static_cast<std::byte>(prng.next() & 0xff);
+        std::ranges::copy(data, ends_[0]->memory().begin());
+        write(0, {.bytes = data.size(), .tells = false, .number = 3 * turn - 2});
+        add(0, {.word = 1, .former = 2, .number = 3 * turn - 1});
+        const auto immediate = static_cast<uint32_t>(turn);
+        write(0, {.immediate = immediate, .is_signaled = true, .number = 3 * turn});
+        ASSERT_EQ(next(1).immediate, turn);
+        ASSERT_EQ(word(1, 1), turn);
+        ASSERT_TRUE(std::ranges::equal(ends_[1]->memory().first(data.size()), data));
+        ASSERT_EQ(ends_[1]->recv(0), 0);
+        expect_write(0, 3 * turn);
+        ASSERT_EQ(word(0, 2), turn - 1);
+    }
+}
+
+// Each of those that are not carried out tells it, signaled or not.
+TEST_P(Rules, AnAdditionToAPeerThatIsGoneFailsAndThoseBehindIt) {
+    if (!can_add()) GTEST_SKIP() << "this device cannot add";
+    ends_[0]->words()[0] = 4711;
+    ends_[1].reset();
+    add(0, {.number = 1});
+    add(0, {.is_signaled = true, .number = 2});
+    write(0, {.bytes = 8, .number = 3});
+    expect_write(test::kRetryExceeded, 1);
+    expect_write(test::kFlushed, 2);
+    expect_write(test::kFlushed, 3);
+    EXPECT_EQ(ends_[0]->words()[0], 4711u);
+}
+
+TEST_P(Rules, AnAdditionBehindAWriteThatFailedIsNotCarriedOut) {
+    if (!can_add()) GTEST_SKIP() << "this device cannot add";
+    std::vector<std::byte> source(100, std::byte{1});
+    const Region from = ends_[0]->expose(source.data(), source.size(), false);
+    const Region into = ends_[1]->expose(source.data(), source.size(), true);
+    ASSERT_TRUE(from.handle && into.handle);
+    ends_[1]->conceal(into);
+    DirectWrite direct{.from = from, .source = source.data(), .bytes = source.size()};
+    direct.address = reinterpret_cast<uint64_t>(source.data());
+    direct.key = into.key;
+    direct.number = 2;
+    ends_[0]->words()[0] = ends_[0]->words()[1] = 4711;
+    add(0, {.amount = 5, .former = 1, .number = 1});
+    ASSERT_EQ(ends_[0]->write_direct(0, direct), 0);
+    add(0, {.amount = 7, .number = 3});
+    expect_write(test::kRemoteAccess, 2);
+    EXPECT_EQ(word(0, 1), 0u);  // what was before it is complete
+    expect_write(test::kFlushed, 3);
+    EXPECT_EQ(word(0, 0), 4711u);
+    ends_[0]->conceal(from);
+    // By the other pair, behind all that.
+    add(1, {.amount = 0, .former = 1, .is_signaled = true, .number = 1});
+    expect_write(0, 1);
+    EXPECT_EQ(word(0, 1), 5u);
+    EXPECT_TRUE(look_until([&] { return word(1, 0) == 5; }));
+}
+
+// It is an own one: who asks for solicited events alone is told of none that succeeds.
+TEST_P(Rules, WhoAsksForAllIsToldOfOwnAdditions) {
+    if (!can_add()) GTEST_SKIP() << "this device cannot add";
+    pollfd fd{ends_[0]->wait_fd(), POLLIN, 0};
+    ASSERT_TRUE(ends_[0]->arm(Events::kSolicited));
+    add(0, {.is_signaled = true, .number = 1});
+    expect_write(0, 1);
+    EXPECT_EQ(::poll(&fd, 1, 0), 0);
+    ASSERT_TRUE(ends_[0]->arm(Events::kAll));
+    add(0, {.is_signaled = true, .number = 2});
+    ASSERT_TRUE(look_until([&] { return ::poll(&fd, 1, 0) == 1; }));
+    expect_write(0, 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Fake, Rules, testing::Range(uint64_t{1}, uint64_t{21}));
