@@ -76,6 +76,20 @@ def test_barriers_by_a_counter(guest, openmpi, results):
     assert report.data["verbs"][0]["additions"] > 0, report.data["verbs"]
 
 
+def test_barriers_by_a_word_that_whoever_is_last_answers_by_multicast(guest, openmpi, results):
+    """An addition of each rank a barrier, rank 0 through its own device, and one packet in all."""
+    done, report = run_by_rdma(guest, openmpi, results, 3, "simple", 6,
+                               own="export TUTTI_BARRIER=adaptive_counter TUTTI_MCAST=on "
+                                   "TUTTI_MCAST_OVER=verbs;")
+    expect_rdma(done, report, 3)
+    calls = [row["calls"] for row in report.rows if row.get("algorithm") == "adaptive_counter"]
+    (group,) = report.data["multicast"]
+    assert (group["state"], group["over"]) == ("on", "verbs"), group
+    # The report has its first rank's; by the tree it would have added nothing.
+    assert calls == [report.data["verbs"][0]["additions"]] == [group["data_packets"]] == [5], \
+        (report.rows, report.data)
+
+
 @pytest.mark.skipif(not LONG, reason="takes minutes: TESTS_LONG")
 @pytest.mark.parametrize("ranks", [2, 4, 8])
 def test_collectives_on_more_hosts(guest, openmpi, results, ranks):
