@@ -392,6 +392,7 @@ void Executor::cancel() {
         if (is_posted) state.network.cancel(state.task_of(ref).ticket);
     }
     state.call_off_roll();
+    if (state.route) state.route->call_off();
     state.messages.clear();
     state.conceal_arguments();
     state.conceal_scratch();

@@ -87,6 +87,7 @@ class ClusterSimulator::CastMeter final : public transport::Multicast {
         return inner().offer(number, data, bytes);
     }
     transport::State test(transport::Ticket& ticket) override { return inner().test(ticket); }
+    void call_off() override { inner().call_off(); }
     [[nodiscard]] std::string error() const override { return inner().error(); }
 
   private:

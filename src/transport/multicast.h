@@ -54,6 +54,10 @@ class Multicast {
     }
     // Lets a pending ticket progress and says where it stands; kFailed is final for the team.
     virtual State test(Ticket& ticket) = 0;
+    // The team's call has failed: of what is under way nothing is read from its memory nor written
+    // there from here on, as far as Transport::cancel() can have that. Nothing is tested or posted
+    // any more. May be said again.
+    virtual void call_off() {}
     // One line that says what failed, after kFailed.
     [[nodiscard]] virtual std::string error() const = 0;
 };

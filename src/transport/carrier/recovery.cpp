@@ -297,6 +297,22 @@ void Recovery::recv(uint64_t number, Rank sender, std::byte* data, size_t bytes,
     post_recv(sender, Way::kMulticast, number, data, bytes, ticket);
 }
 
+// What was given to send() and is not with all is of the call that has failed, and so is whatever
+// comes behind it.
+void Recovery::call_off() {
+    uint64_t end = first_item_;
+    while (end < end_item_ && item(end).held != kMissedByAll) ++end;
+    for (Rank rank = 0; rank < ranks_; ++rank) {
+        if (is_sending_[rank] && cursors_[rank] >= end) {
+            network_.cancel(tickets_[rank]);
+            tickets_[rank] = {};
+            is_sending_[rank] = false;
+        }
+        cursors_[rank] = std::min(cursors_[rank], end);
+    }
+    end_item_ = end;
+}
+
 void Recovery::push() {
     if (first_item_ == end_item_) return;
     for (Rank rank = 0; rank < ranks_; ++rank) {

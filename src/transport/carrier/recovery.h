@@ -41,6 +41,8 @@ namespace tutti::transport::carrier {
 struct Progress {
     uint64_t next = 0;       // all below are posted
     uint32_t under_way = 0;  // a bit for each number, modulo the bits
+    // The rank waits for nothing any more.
+    bool is_called_off = false;
     static_assert(kMulticastsInFlightMax == 32);
 
     [[nodiscard]] bool is_under_way(uint64_t number) const {
@@ -48,7 +50,7 @@ struct Progress {
                (under_way >> number % kMulticastsInFlightMax & 1) != 0;
     }
     [[nodiscard]] bool is_missing(uint64_t number) const {
-        return number >= next || is_under_way(number);
+        return !is_called_off && (number >= next || is_under_way(number));
     }
     // Ascending.
     template <class Use>
@@ -101,6 +103,9 @@ class Recovery {
     // What the ring does not have, in the order of numbers.
     void recv(uint64_t number, Rank sender, std::byte* data, size_t bytes, Ticket& ticket);
     State test(Ticket& ticket) { return network_.test(ticket); }
+    // What send() was given is read no more, and nothing comes behind it: the call has failed. What
+    // the ring holds of calls before it goes on.
+    void call_off();
 
   private:
     // In the order in which they follow each other.

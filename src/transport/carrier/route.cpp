@@ -25,9 +25,8 @@ Route::Route(Ring ring, Waker& waker, const RouteParams& params)
 }
 
 Route::~Route() {
-    for (Posted& posted : posted_) end_wait(posted);
+    call_off();
     watch_all(false);
-    if (is_seeking_message_) params_.network->cancel(sought_);
 }
 
 void Route::expect_turn(uint64_t number, size_t bytes) const {
@@ -266,7 +265,11 @@ State Route::step() {
     if (!has_failed()) return State::kDone;
     if (!recovery_) return State::kFailed;
     recovery_->step(progress_);
-    if (recovery_->has_failed()) return State::kFailed;
+    if (recovery_->has_failed()) {
+        // What is under way is the caller's memory again, as soon as it hears of that.
+        cancel_messages();
+        return State::kFailed;
+    }
     if (recovery_->is_ready() && !has_handed_over_) hand_over();
     return recovery_->is_settled() ? State::kDone : State::kPending;
 }
@@ -295,13 +298,30 @@ void Route::make_message(Posted& posted) {
 }
 
 State Route::test_message(Posted& posted) {
-    if (recovery_->has_failed()) {
-        // Its memory is the program's again.
-        if (!posted.is_send) params_.network->cancel(posted.ticket);
-        return State::kFailed;
-    }
+    if (recovery_->has_failed()) return State::kFailed;
     if (!posted.is_send) return recovery_->test(posted.ticket);
     return recovery_->is_sent(posted.item) ? State::kDone : State::kPending;
+}
+
+void Route::cancel(Ticket& message) {
+    if (message.state == State::kPending) params_.network->cancel(message);
+    message = {};
+}
+
+void Route::cancel_messages() {
+    if (!recovery_) return;
+    recovery_->call_off();
+    for (Posted& posted : posted_) cancel(posted.ticket);
+    cancel(sought_);
+    is_seeking_message_ = false;
+}
+
+void Route::call_off() {
+    cancel_messages();
+    for (Posted& posted : posted_) end_wait(posted);
+    sought_from_ = 0;
+    progress_.under_way = 0;
+    progress_.is_called_off = true;
 }
 
 std::string Route::error() const {

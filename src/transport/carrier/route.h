@@ -60,6 +60,8 @@ class Route final : public Multicast {
     // whom they wake, and would be the last that its own release lets go.
     void leave_offers_to_service() { leaves_offers_ = true; }
     State test(Ticket& ticket) override;
+    // Others may still need this rank for calls before: step() goes on.
+    void call_off() override;
     [[nodiscard]] std::string error() const override;
     // Whose rings on the ring's bell move what is under way here.
     [[nodiscard]] Ringers awaited() const;
@@ -127,6 +129,8 @@ class Route final : public Multicast {
     State test_recv(Posted& posted);
     State test_message(Posted& posted);
     void make_message(Posted& posted);
+    void cancel(Ticket& message);
+    void cancel_messages();
     void hand_over();
     [[nodiscard]] bool goes_by_messages() const {
         return has_handed_over_ && !recovery_->has_failed();

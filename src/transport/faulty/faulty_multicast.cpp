@@ -67,6 +67,11 @@ State FaultyMulticast::test(Ticket& ticket) {
     return inner_.test(ticket);
 }
 
+void FaultyMulticast::call_off() {
+    count_ = 0;
+    inner_.call_off();
+}
+
 std::string FaultyMulticast::error() const {
     if (!has_failed_) return inner_.error();
     return "multicast post " + std::to_string(faults_.fail_at_post) + " fails on purpose, seed " +

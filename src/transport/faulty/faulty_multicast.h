@@ -27,6 +27,7 @@ class FaultyMulticast final : public Multicast {
     Sought seek(uint64_t number, std::byte* data, size_t bytes) override;
     Sought offer(uint64_t number, const std::byte* data, size_t bytes) override;
     State test(Ticket& ticket) override;
+    void call_off() override;
     [[nodiscard]] std::string error() const override;
     // Posts that are held back: test() must be called for them to go.
     [[nodiscard]] uint32_t held() const { return count_; }

@@ -28,6 +28,7 @@ class Notes final : public transport::Multicast {
     bool completes_at_once = false;
     bool is_broken = false;
     uint64_t tests = 0;
+    uint64_t call_offs = 0;
 
     void multicast(uint64_t number, const std::byte* data, size_t bytes,
                    transport::Ticket& ticket) override {
@@ -44,6 +45,7 @@ class Notes final : public transport::Multicast {
         if (complete.contains(ticket.number)) ticket.state = transport::State::kDone;
         return ticket.state;
     }
+    void call_off() override { ++call_offs; }
     [[nodiscard]] std::string error() const override { return "the switch is out"; }
 
     [[nodiscard]] std::vector<uint64_t> numbers() const {
@@ -216,6 +218,17 @@ TEST_F(Multicasts, WaitForWhatTheySend) {
     route.complete = {0};
     one.recv(0, {1, 0, 0, 0}, memory.data() + 64, 8, ticket);
     EXPECT_EQ(step(), Step::kDone);
+}
+
+TEST_F(Multicasts, AreCalledOffWithTheirCall) {
+    const ListProgram program = receives(2, 2);
+    start(program);
+    EXPECT_EQ(step(), Step::kBlocked);
+    EXPECT_EQ(route.call_offs, 0u);
+    executor.cancel();
+    EXPECT_EQ(route.call_offs, 1u);
+    EXPECT_EQ(executor.step(), Step::kFailed);
+    EXPECT_EQ(route.posts.size(), 2u);
 }
 
 TEST_F(Multicasts, FailForGood) {

@@ -28,8 +28,10 @@ class Notes final : public Multicast {
         ticket.state = State::kDone;
     }
     State test(Ticket& ticket) override { return ticket.state; }
+    void call_off() override { ++call_offs; }
     [[nodiscard]] std::string error() const override { return "inner"; }
     std::vector<Post> posts;
+    uint32_t call_offs = 0;
 };
 
 TEST(FaultyMulticast, PassesOnWithoutFaults) {
@@ -68,6 +70,19 @@ TEST(FaultyMulticast, HoldsInOrder) {
     for (uint32_t i = 0; i < tickets.size(); ++i) {
         EXPECT_EQ(notes.posts[i], (Notes::Post{i, i % 7, i}));
     }
+}
+
+TEST(FaultyMulticast, CallsOffWhatItHolds) {
+    Notes notes;
+    FaultyMulticast faulty(notes, {.seed = 4, .hold_tests_max = 10});
+    std::vector<Ticket> tickets(20);
+    for (uint32_t i = 0; i < tickets.size(); ++i) {
+        faulty.recv_multicast(i, 1, nullptr, i, tickets[i]);
+    }
+    ASSERT_GT(faulty.held(), 0u);
+    faulty.call_off();
+    EXPECT_EQ(faulty.held(), 0u);
+    EXPECT_EQ(notes.call_offs, 1u);
 }
 
 TEST(FaultyMulticast, FailsWhereAsked) {
