@@ -378,12 +378,15 @@ Result<Done> explain(const Words& words) {
     }
     if (scenario.hosts == 1) {
         print_node_level(scenario, bytes, choice.value(), side);
-        if (words.has("--memory")) print_memory(scenario, placement);
+        if (words.has("--memory")) print_memory(scenario, placement, {});
         return Done{};
     }
     print_choice(scenario, bytes, choice.value());
     fmt::print("on:    {}\n", named.value().text);
-    if (scenario.has_rdma()) print_rdma(shape, placement, choice.value(), scenario.settings.verbs);
+    std::optional<RdmaMemory> rdma;
+    if (scenario.has_rdma()) {
+        rdma = print_rdma(shape, placement, choice.value(), scenario.settings.verbs);
+    }
     if (read.value().job.cluster && is_plan) {
         print_links(named.value(), shape, placement, choice.value());
     }
@@ -392,7 +395,7 @@ Result<Done> explain(const Words& words) {
     print_table(shape, placement, choice.value(), priced, late_ns.value());
     print_against(words, measured_calls.value(), scenario, placement, priced,
                   select::leading_prices(scenario.settings, scenario.rules, told, by_speed));
-    if (words.has("--memory")) print_memory(scenario, placement);
+    if (words.has("--memory")) print_memory(scenario, placement, rdma);
     return Done{};
 }
 

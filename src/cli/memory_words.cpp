@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "bootstrap/make_multicast.h"
 #include "bootstrap/node_shape.h"
-#include "cli/rdma_words.h"
 #include "transport/ud/promises.h"
 #include "transport/verbs/ud.h"
 
@@ -29,7 +28,8 @@ size_t slice_bytes(const Settings& settings, uint32_t ranks) {
 
 }  // namespace
 
-void print_memory(const explain::Scenario& scenario, const topo::Placement& placement) {
+void print_memory(const explain::Scenario& scenario, const topo::Placement& placement,
+                  const std::optional<RdmaMemory>& rdma) {
     const uint32_t ranks = placement.members_max();
     const size_t who = placement.bytes();
     size_t shared = 0;
@@ -47,15 +47,14 @@ void print_memory(const explain::Scenario& scenario, const topo::Placement& plac
         print_part(ring, "of a node: what came by multicast, until all have taken it");
         shared += ring;
     }
-    if (scenario.has_rdma()) {
-        const RdmaMemory rdma = rdma_memory(placement);
+    if (rdma) {
         print_part(
-            rdma.bytes,
+            rdma->bytes,
             fmt::format(
-                "of a rank, registered: messages to {} others, packets of {}{}", rdma.peers,
+                "of a rank, registered: messages to {} others, packets of {}{}", rdma->peers,
                 format_bytes(kRdmaMtuBytes),
-                is_too_much(rdma, scenario.settings.verbs) ? "; beyond TUTTI_VERBS_MEMORY" : ""));
-        own += rdma.bytes;
+                is_too_much(*rdma, scenario.settings.verbs) ? "; beyond TUTTI_VERBS_MEMORY" : ""));
+        own += rdma->bytes;
     }
     print_part(who, "of a rank: who is where");
     print_part(own + shared / ranks, "a rank in all, with its part of its node's");

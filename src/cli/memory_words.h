@@ -2,6 +2,9 @@
 // What `tutti explain --memory` says.
 #pragma once
 
+#include <optional>
+
+#include "cli/rdma_words.h"
 #include "explain/scenario.h"
 #include "topo/placement.h"
 
@@ -9,6 +12,8 @@ namespace tutti::cli {
 
 // What one communicator takes, a line for each part that is there: of the node with most ranks, and
 // of the rank with most. By the functions by which teams are made; nothing is measured.
-void print_memory(const explain::Scenario& scenario, const topo::Placement& placement);
+// rdma: none where messages do not go so.
+void print_memory(const explain::Scenario& scenario, const topo::Placement& placement,
+                  const std::optional<RdmaMemory>& rdma);
 
 }  // namespace tutti::cli

@@ -64,8 +64,8 @@ RdmaMemory memory_of(size_t peers, bool has_own) {
 
 }  // namespace
 
-void print_rdma(const sched::Shape& shape, const topo::Placement& placement,
-                const select::Choice& choice, const VerbsSettings& settings) {
+RdmaMemory print_rdma(const sched::Shape& shape, const topo::Placement& placement,
+                      const select::Choice& choice, const VerbsSettings& settings) {
     const bool is_followed = choice.runs == select::Runs::kPlan &&
                              explain::operations_about(*choice.algorithm, shape, placement,
                                                        choice.tuning) <= explain::kOperationsMax;
@@ -83,7 +83,7 @@ void print_rdma(const sched::Shape& shape, const topo::Placement& placement,
     if (is_too_much(memory, settings)) {
         fmt::print("rdma:  none: a rank would register {}, beyond TUTTI_VERBS_MEMORY\n",
                    format_bytes(memory.bytes));
-        return;
+        return memory;
     }
     fmt::print("rdma:  a rank is connected with {} at most, {} registered (packets of {})",
                memory.peers, format_bytes(memory.bytes), format_bytes(kRdmaMtuBytes));
@@ -95,14 +95,7 @@ void print_rdma(const sched::Shape& shape, const topo::Placement& placement,
         }
     }
     fmt::print("\n");
-}
-
-RdmaMemory rdma_memory(const topo::Placement& placement) {
-    size_t peers = 0;
-    for (uint32_t rank = 0; rank < placement.ranks(); ++rank) {
-        peers = std::max(peers, bootstrap::verbs_peers(placement, rank).size());
-    }
-    return memory_of(peers, bootstrap::all_reach_first(placement));
+    return memory;
 }
 
 bool is_too_much(const RdmaMemory& memory, const VerbsSettings& settings) {

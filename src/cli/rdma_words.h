@@ -11,20 +11,21 @@
 
 namespace tutti::cli {
 
-// A line: with how many others each rank is connected, what that registers, and, where that is not
-// too much to follow, how many of the chosen algorithm's messages go so. For a team whose members
-// all have a port.
-void print_rdma(const sched::Shape& shape, const topo::Placement& placement,
-                const select::Choice& choice, const VerbsSettings& settings);
-
-// What a rank of such a team registers, with how many others it is connected: of the one with most.
+// What a rank registers, with how many others it is connected: of the one with most.
 struct RdmaMemory {
     size_t peers = 0;
     size_t bytes = 0;
 };
 // The largest packets that adapters have; smaller ones take less memory.
 inline constexpr uint32_t kRdmaMtuBytes = 4096;
-RdmaMemory rdma_memory(const topo::Placement& placement);
+
+// A line: with how many others each rank is connected, what that registers, and, where that is not
+// too much to follow, how many of the chosen algorithm's messages go so. For a team whose members
+// all have a port. Each rank's peers are looked for once, so what was found is there to be told
+// again.
+RdmaMemory print_rdma(const sched::Shape& shape, const topo::Placement& placement,
+                      const select::Choice& choice, const VerbsSettings& settings);
+
 // Then the team goes without.
 [[nodiscard]] bool is_too_much(const RdmaMemory& memory, const VerbsSettings& settings);
 
