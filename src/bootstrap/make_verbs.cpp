@@ -149,9 +149,7 @@ Result<Done> VerbsMaker::introduce() {
         has_obstacle |= ports[rank].obstacle != Obstacle::kNone;
         peers_max = std::max(peers_max, ports[rank].peers);
         mtu_bytes_ = std::min(mtu_bytes_, card.mtu_bytes);
-        const bool is_alike =
-            card.is_ethernet == ports[0].card.is_ethernet && card.subnet == ports[0].card.subnet;
-        if (!is_alike && stranger == 0) stranger = rank;
+        if (!card.is_in_network_of(ports[0].card) && stranger == 0) stranger = rank;
     }
     if (has_obstacle) return all_.agree(mine_);
     if (stranger != 0) {

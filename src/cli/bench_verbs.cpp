@@ -25,7 +25,6 @@ namespace tutti::cli {
 namespace {
 
 using transport::verbs::Device;
-using transport::verbs::PortCard;
 
 constexpr int kNoDevice = 2;
 constexpr int kWayFailed = 1;
@@ -80,9 +79,7 @@ Result<Ports> open_ports(VerbsSettings settings, const std::vector<std::string_v
         auto opened = transport::verbs::open_library(settings);
         if (!opened) return opened.error();
         ports.push_back(std::move(opened.value()));
-        const PortCard& a = ports.front()->port();
-        const PortCard& b = ports.back()->port();
-        if (a.is_ethernet != b.is_ethernet || a.subnet != b.subnet) {
+        if (!ports.back()->port().is_in_network_of(ports.front()->port())) {
             return Error{ErrorCode::kNetwork,
                          fmt::format("{} and {} are on two networks", ports.front()->name(),
                                      ports.back()->name())};

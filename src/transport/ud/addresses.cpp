@@ -43,8 +43,7 @@ Result<carrier::Path> choose_path_of(std::span<const carrier::Address> members, 
         const carrier::Address& one = members[member];
         const Said said = said_by(one);
         const verbs::PortCard& port = said.card.port;
-        if (one.kind != carrier::Kind::kUd || port.is_ethernet != first.is_ethernet ||
-            port.subnet != first.subnet) {
+        if (one.kind != carrier::Kind::kUd || !port.is_in_network_of(first)) {
             return Error{ErrorCode::kNetwork, "multicast: the RDMA port of member " +
                                                   std::to_string(member) +
                                                   " is not in the network of member 0's"};

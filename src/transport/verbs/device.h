@@ -19,12 +19,18 @@ namespace tutti::transport::verbs {
 // Where a process's port is, for others. Plain data: the team's bootstrap carries it.
 struct PortCard {
     uint8_t gid[16] = {};
-    uint64_t subnet = 0;  // ports of different subnets do not reach each other; Ethernet: 0
+    uint64_t subnet = 0;  // InfiniBand's; Ethernet: 0
     uint32_t lid = 0;
     uint32_t mtu_bytes = 0;
     uint32_t is_ethernet = 0;
     uint32_t needs_address = 0;  // packets to it bear the GIDs; Ethernet always
     uint64_t bytes_per_s = 0;    // of its link; 0: not known
+
+    // Else neither reaches the other. All ports on Ethernet are as one network: whether they do,
+    // they do not say.
+    [[nodiscard]] bool is_in_network_of(const PortCard& other) const {
+        return is_ethernet == other.is_ethernet && subnet == other.subnet;
+    }
 };
 
 // One end of a queue pair, for the other: likewise.

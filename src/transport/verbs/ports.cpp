@@ -179,9 +179,7 @@ void Search::look_at(ibv_device* one) {
         }
         if (found_ && (found_->port().is_ethernet != 0 || distance >= distance_)) return;
         auto opened = open(one, device, port);
-        const bool is_alike = opened && found_ && opened->port().is_ethernet == 0 &&
-                              opened->port().subnet == found_->port().subnet;
-        if (!opened || (found_ && !is_alike)) continue;
+        if (!opened || (found_ && !opened->port().is_in_network_of(found_->port()))) continue;
         found_ = std::move(opened);
         distance_ = distance;
     }

@@ -80,6 +80,22 @@ TEST(Ports, WhatKeepsAHostFromOne) {
     EXPECT_EQ(name_of(FakeLibrary({closed, {"b"}})), "b:1");
 }
 
+TEST(Ports, OfANetworkAreThoseOfItsSubnetAndKind) {
+    const auto card = [](const FakePort& port) {
+        VerbsSettings settings;
+        settings.gid = 0;
+        return FakeLibrary({{"a", {port}}}).open(settings).value()->port();
+    };
+    FakePort elsewhere;
+    elsewhere.subnet = 0xfec0;
+    FakePort none;
+    none.subnet = 0;
+    EXPECT_TRUE(card({}).is_in_network_of(card({})));
+    EXPECT_FALSE(card(elsewhere).is_in_network_of(card({})));
+    EXPECT_TRUE(card(on_ethernet()).is_in_network_of(card(on_ethernet())));
+    EXPECT_FALSE(card(on_ethernet()).is_in_network_of(card(none)));
+}
+
 TEST(Ports, OnInfiniBandTheNearestOfTheSameNetwork) {
     EXPECT_EQ(name_of(Two({}, {}).library), "b:1");
     EXPECT_EQ(name_of(Two({}, {}).library, named("a")), "a:1");
