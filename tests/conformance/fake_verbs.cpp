@@ -511,6 +511,11 @@ void FakeVerbs::place(Posted& posted, std::byte* target) {
     posted.placed = rules_.ends_last ? prng_.below(data.size() + 1) : 0;
     if (rules_.ends_last) {
         std::copy_n(data.data(), posted.placed, target);
+        // What is there already needs no placing: who sees the end may give the memory back.
+        const std::span<const std::byte> rest = std::span(data).subspan(posted.placed);
+        if (std::ranges::equal(rest, std::span(target + posted.placed, rest.size()))) {
+            posted.placed = data.size();
+        }
         return;
     }
     const size_t step = posted.is_direct ? kPlacedBytes : 1;
