@@ -84,6 +84,17 @@ class PortBed final : public Bed {
     std::time_t begun_ = 0;
 };
 
+// Of all of source, to target's memory; the regions are those of theirs, or ought to be.
+DirectWrite direct_of(std::span<const std::byte> source, const Region& from,
+                      std::span<const std::byte> target, const Region& into, uint64_t number) {
+    return {.from = from,
+            .source = source.data(),
+            .bytes = source.size(),
+            .address = reinterpret_cast<uint64_t>(target.data()),
+            .key = into.key,
+            .number = number};
+}
+
 // Another end than the two, connected with the one that has the word.
 struct Adder {
     std::unique_ptr<Endpoint> end;
@@ -274,10 +285,7 @@ TEST_P(Rules, AWriteToMemoryThatWasGivenBackFailsAndThoseBehindIt) {
     const Region into = ends_[1]->expose(target.data(), target.size(), true);
     ASSERT_TRUE(from.handle && into.handle);
     ends_[1]->conceal(into);
-    DirectWrite direct{.from = from, .source = source.data(), .bytes = source.size()};
-    direct.address = reinterpret_cast<uint64_t>(target.data());
-    direct.key = into.key;
-    direct.number = 1;
+    const DirectWrite direct = direct_of(source, from, target, into, 1);
     ASSERT_EQ(ends_[0]->write_direct(0, direct), 0);
     write(0, {.bytes = 8, .immediate = 5, .number = 2});
     expect_write(test::kRemoteAccess, 1);
@@ -296,10 +304,7 @@ TEST_P(Rules, AWriteFromMemoryThatWasGivenBackFails) {
     const Region other = ends_[0]->expose(target.data(), target.size(), false);
     ASSERT_TRUE(from.handle && into.handle && other.handle);
     // The key that it had is nobody's; the other one is of other memory.
-    DirectWrite direct{.from = other, .source = source.data(), .bytes = source.size()};
-    direct.address = reinterpret_cast<uint64_t>(target.data());
-    direct.key = into.key;
-    direct.number = 3;
+    const DirectWrite direct = direct_of(source, other, target, into, 3);
     ends_[0]->conceal(from);
     ASSERT_EQ(ends_[0]->write_direct(0, direct), 0);
     expect_write(test::kLocalProtection, 3);
@@ -323,10 +328,7 @@ TEST_P(Rules, WhatWasBeforeAWriteThatFailsIsComplete) {
         }
         // From memory of which the key is not, or to some that was given back.
         const std::vector<std::byte>& memory = pair == 0 ? target : source;
-        DirectWrite direct{.from = from, .source = memory.data(), .bytes = memory.size()};
-        direct.address = reinterpret_cast<uint64_t>(target.data());
-        direct.key = into.key;
-        direct.number = 9;
+        const DirectWrite direct = direct_of(memory, from, target, into, 9);
         ASSERT_EQ(ends_[0]->write_direct(pair, direct), 0);
         for (uint64_t i = 1; i <= 8; ++i) expect_write(0, i);
         expect_write(pair == 0 ? test::kLocalProtection : test::kRemoteAccess, 9);
@@ -572,10 +574,7 @@ TEST_P(Rules, AnAdditionBehindAWriteThatFailedIsNotCarriedOut) {
     const Region into = ends_[1]->expose(source.data(), source.size(), true);
     ASSERT_TRUE(from.handle && into.handle);
     ends_[1]->conceal(into);
-    DirectWrite direct{.from = from, .source = source.data(), .bytes = source.size()};
-    direct.address = reinterpret_cast<uint64_t>(source.data());
-    direct.key = into.key;
-    direct.number = 2;
+    const DirectWrite direct = direct_of(source, from, source, into, 2);
     ends_[0]->words()[0] = ends_[0]->words()[1] = 4711;
     add(0, {.amount = 5, .former = 1, .number = 1});
     ASSERT_EQ(ends_[0]->write_direct(0, direct), 0);
