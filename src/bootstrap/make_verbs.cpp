@@ -186,9 +186,8 @@ Report VerbsMaker::make_ends() {
         if (!endpoint) return report_of(Obstacle::kSystem, endpoint.error().message);
         const VerbsSettings& settings = context_.settings().verbs;
         const uint64_t direct_bytes = settings.direct_bytes.value_or(VerbsSettings::kDirectBytes);
-        part.messages =
-            std::make_unique<Rc>(std::move(endpoint.value()), context_.clock(), mtu_bytes_, peers_,
-                                 direct_bytes, settings.polls_tails && !is_crowded_);
+        part.messages = Rc::make_first(std::move(endpoint.value()), context_.clock(), mtu_bytes_,
+                                       peers_, direct_bytes, settings.polls_tails && !is_crowded_);
         if (!settings.direct_bytes) exposed_bytes_ = part.messages->exposure_pays_from();
     }
     messages_ = part.messages.get();
@@ -224,7 +223,7 @@ Result<Done> VerbsMaker::exchange_cards() {
         own.exposed_bytes = own_exposed_bytes;
         const auto pairs = static_cast<uint32_t>(messages_ ? peers_.size() : 0);
         for (uint32_t i = begin; i < std::min(begin + Cards::kAtOnce, pairs); ++i) {
-            own.of[i - begin] = messages_->card(i);
+            own.of[i - begin] = messages_->links().card(i);
         }
         const auto all = all_.exchange(own);
         if (!all) return all.error();
@@ -253,7 +252,7 @@ void VerbsMaker::use_exposed() {
 Report VerbsMaker::connect() {
     for (uint32_t pair = 0; messages_ && pair < peers_.size(); ++pair) {
         if (is_own(pair) && !context_.reaches_itself()) continue;
-        const auto connected = messages_->connect(pair, ports_[pair], others_[pair]);
+        const auto connected = messages_->links().connect(pair, ports_[pair], others_[pair]);
         if (!connected && is_own(pair)) context_.reaches_itself() = false;
         if (connected || is_own(pair)) continue;
         return report_of(Obstacle::kSystem, "no RDMA to rank " + std::to_string(peers_[pair]) +

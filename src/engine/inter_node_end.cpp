@@ -55,7 +55,7 @@ bool InterNode::is_over() {
 void InterNode::give_up_memory() {
     if (!verbs_.messages || owes_multicasts()) return;
     const auto held = hold();
-    verbs_.messages->give_up_memory();
+    verbs_.messages->give_up();
 }
 
 // Others may come for what they miss of this rank's, as long as they have not freed the team too.

@@ -2,66 +2,48 @@
 #include "transport/verbs/rc.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <bit>
 #include <cstring>
 #include <new>
+#include <numeric>
 
 #include "base/assert.h"
 
 namespace tutti::transport::verbs {
-namespace {
 
-// The clock costs as much as a look into the queue.
-constexpr uint32_t kPollsPerClock = 256;
-
-}  // namespace
-
-Need need_of(uint32_t peers, uint32_t mtu_bytes) {
-    return {peers, kSends, kRecvs, size_t{2} * kSlots * mtu_bytes, kWords, mtu_bytes};
-}
-
-Rc::Rc(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_bytes,
-       std::vector<Rank> peers, size_t direct_bytes, bool polls_tails)
-    : endpoint_(std::move(endpoint)),
-      clock_(clock),
-      slot_bytes_(mtu_bytes),
+Rc::Rc(std::shared_ptr<Links> links, uint32_t number, std::vector<Rank> peers,
+       std::vector<uint32_t> link_of, size_t direct_bytes)
+    : links_(std::move(links)),
+      number_(number),
       peers_(std::move(peers)),
+      pair_of_link_(links_->size(), kNoPair),
+      aside_(std::make_unique_for_overwrite<std::byte[]>(peers_.size() * kSlotsMax *
+                                                         links_->slot_bytes())),
       direct_bytes_(direct_bytes),
-      polls_tails_(polls_tails),
-      pairs_(std::make_unique<Pair[]>(peers_.size())),
-      looked_ns_(clock.now_ns()) {
+      pairs_(std::make_unique<Pair[]>(peers_.size())) {
     TUTTI_ASSERT(std::ranges::is_sorted(peers_), "peers ascend");
-    TUTTI_ASSERT(slot_bytes_ > sizeof(SlotHeader) && kPieceSlots * slot_bytes_ <= UINT16_MAX &&
-                     slot_bytes_ % alignof(SlotHeader) == 0,
-                 "a slot has room for a message");
-    if (polls_tails_) prepare_tails();
+    for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
+        pairs_[pair].link = link_of[pair];
+        pair_of_link_[link_of[pair]] = pair;
+    }
+    links_->join(*this, number_);
 }
 
-Result<Done> Rc::connect(uint32_t pair, const PortCard& port, const PairCard& other) {
-    auto connected = endpoint_->connect(pair, port, other);
-    pairs_[pair].is_connected = static_cast<bool>(connected);
-    if (other.polls_tails != 0) pairs_[pair].slots.choose_ahead();
-    pairs_[pair].is_counted = other.words != 0 && !endpoint_->words().empty();
-    return connected;
-}
-
-PairCard Rc::card(uint32_t pair) const {
-    PairCard card = endpoint_->card(pair);
-    card.polls_tails = polls_tails_ ? 1 : 0;
-    return card;
+std::unique_ptr<Rc> Rc::make_first(std::unique_ptr<Endpoint> endpoint, Clock& clock,
+                                   uint32_t mtu_bytes, std::vector<Rank> peers, size_t direct_bytes,
+                                   bool polls_tails) {
+    const auto count = static_cast<uint32_t>(peers.size());
+    auto links = std::make_shared<Links>(std::move(endpoint), clock, mtu_bytes, count, polls_tails);
+    std::vector<uint32_t> link_of(count);
+    std::iota(link_of.begin(), link_of.end(), 0u);
+    return std::make_unique<Rc>(std::move(links), 0, std::move(peers), std::move(link_of),
+                                direct_bytes);
 }
 
 uint32_t Rc::pair_of(Rank peer) const {
     const auto found = std::lower_bound(peers_.begin(), peers_.end(), peer);
     TUTTI_ASSERT(found != peers_.end() && *found == peer, "the peer is connected");
     return static_cast<uint32_t>(found - peers_.begin());
-}
-
-// A pair's memory: the slots that the peer writes, then those from which this end sends. A slot's
-// header stands at its end.
-std::byte* Rc::header_memory(uint32_t pair, uint32_t slot, bool is_own) const {
-    const size_t number = (size_t{2} * pair + (is_own ? 1 : 0)) * kSlots + slot;
-    return endpoint_->memory().data() + (number + 1) * slot_bytes_ - sizeof(SlotHeader);
 }
 
 void Rc::append(Line& line, Operation* operation) {
@@ -89,10 +71,9 @@ void Rc::release(Operation* operation) {
 
 // What came from an end before it left may still be received.
 bool Rc::refuses(uint32_t pair, bool is_send) {
-    const Pair& at = pairs_[pair];
-    TUTTI_ASSERT(at.is_connected, "the pair is connected");
+    TUTTI_ASSERT(links_->is_connected(pairs_[pair].link), "the pair is connected");
     if (is_closing_) return true;
-    if (!at.has_failed || (!is_send && at.is_left_by_peer)) return false;
+    if (!has_failed(pair) || (!is_send && is_left_by_peer(pair))) return false;
     note(pair, "that end has left");
     return true;
 }
@@ -119,7 +100,7 @@ Rc::Operation* Rc::begin(uint32_t pair, bool is_send, const MessageId& id, size_
     operation->ticket = &ticket;
     operation->bytes = bytes;
     operation->word = id.word;
-    operation->is_counted = id.is_counted && bytes == 0 && pairs_[pair].is_counted;
+    operation->is_counted = id.is_counted && bytes == 0 && is_counted(pair);
     ticket.number = uint64_t{pair} * kSlotsMax + id.slot;
     ticket.handle = nullptr;
     ticket.bytes = bytes;
@@ -148,7 +129,7 @@ void Rc::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Tic
     append(at.streams[id.slot].recvs, operation);
     at.recving |= 1u << id.slot;
     advance_recvs(pair, id.slot);
-    if (at.has_failed && ticket.state == State::kPending) {
+    if (has_failed(pair) && ticket.state == State::kPending) {
         note(pair, "that end has left");
         drop(at.streams[id.slot].recvs);
         at.recving &= ~(1u << id.slot);
@@ -157,69 +138,29 @@ void Rc::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Tic
     advance(pair);
 }
 
-bool Rc::post(uint32_t pair, const Write& write) {
-    return is_posted(pair, endpoint_->write(pair, write));
-}
-
-// Else the pair has failed.
-bool Rc::is_posted(uint32_t pair, int outcome) {
-    if (outcome == 0) return true;
-    fail_pair(pair, "a write could not be posted: ", std::strerror(outcome));
-    return false;
-}
-
-// That a long message is whole rests on an immediate, which says so of the writes before it; other
-// pieces on their own end.
-Room Rc::take_room(uint32_t pair, uint32_t stream, uint32_t wanted, Piece piece) {
-    Slots& slots = pairs_[pair].slots;
-    if (!slots.may_write()) return {};
-    return slots.take(stream, wanted, piece == Piece::kWhole);
-}
-
-// False where the pair has failed. Who sleeps there is woken by the last piece of a message, and by
-// one behind which the next has to wait, for slots that it may have to give back: so what is posted
-// at once ends with one that wakes.
-bool Rc::write_piece(uint32_t pair, const Room& room, SlotHeader header, const void* data,
-                     bool is_last) {
-    Slots& slots = pairs_[pair].slots;
-    header.slots = static_cast<uint8_t>(room.count);
-    slots.sign(header, room.tells);
-    std::byte* end = header_memory(pair, room.slot, true);
-    std::byte* memory = end - header.piece_bytes;
-    std::memcpy(end, &header, sizeof header);
-    if (header.piece_bytes > 0) std::memcpy(memory, data, header.piece_bytes);
-    Write write;
-    write.offset = static_cast<size_t>(memory - endpoint_->memory().data());
-    write.bytes = sizeof header + header.piece_bytes;
-    write.remote_offset = (room.slot + 1) * slot_bytes_ - write.bytes;
-    write.tells = room.tells;
-    write.immediate = room.slot;
-    write.number = slots.write(room);
-    write.is_signaled = slots.must_signal(write.number, true);
-    write.wakes = is_last || !slots.may_go_on(header.stream);
-    return post(pair, write);
-}
-
 // False where it has to wait, or the pair has failed: then there is no operation any more. A
 // message's first piece is a packet, so that its receiver has something to do early; those behind
 // it are longer, as each costs both ends a request and a completion.
 bool Rc::send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece piece) {
     const size_t left = operation.bytes - operation.done;
     const bool is_long = piece == Piece::kData && operation.done > 0;
-    const size_t wanted = is_long ? (left + sizeof(SlotHeader) - 1) / slot_bytes_ + 1 : 1;
-    const Room room = take_room(pair, stream, static_cast<uint32_t>(wanted), piece);
+    const size_t wanted = is_long ? (left + sizeof(SlotHeader) - 1) / links_->slot_bytes() + 1 : 1;
+    const uint32_t link = pairs_[pair].link;
+    const Room room =
+        links_->take_room(link, stream_at(stream), static_cast<uint32_t>(wanted), piece);
     if (room.slot == kNoSlot) return false;
-    const size_t room_bytes = room.count * slot_bytes_ - sizeof(SlotHeader);
+    const size_t room_bytes = room.count * links_->slot_bytes() - sizeof(SlotHeader);
     const size_t bytes = piece == Piece::kData ? std::min(room_bytes, left) : 0;
     const SlotHeader header{.call = operation.word.call,
                             .before = operation.word.before,
                             .bytes = static_cast<uint32_t>(operation.bytes),
                             .piece_bytes = static_cast<uint16_t>(bytes),
-                            .stream = static_cast<uint8_t>(stream),
-                            .piece = piece};
+                            .slot = static_cast<uint8_t>(stream),
+                            .piece = piece,
+                            .team = static_cast<uint8_t>(number_)};
     const std::byte* data = bytes > 0 ? operation.source + operation.done : nullptr;
     const bool is_last = piece != Piece::kData || bytes == left;
-    if (!write_piece(pair, room, header, data, is_last)) return false;
+    if (!links_->write_piece(link, room, header, data, is_last)) return false;
     operation.done += piece == Piece::kGivenUp ? left : bytes;
     operation.is_begun = true;
     return true;
@@ -229,7 +170,7 @@ void Rc::advance_sends(uint32_t pair) {
     Pair& at = pairs_[pair];
     for (uint32_t stream = 0; stream < kSlotsMax && (at.sending >> stream) != 0; ++stream) {
         Line& line = at.streams[stream].sends;
-        while (!at.has_failed && line.first) {
+        while (!has_failed(pair) && line.first) {
             Operation& operation = *line.first;
             const Piece piece = operation.is_given_up ? Piece::kGivenUp : Piece::kData;
             const bool goes_on = operation.is_counted ? send_count(pair, operation)
@@ -244,6 +185,7 @@ void Rc::advance_sends(uint32_t pair) {
         }
         if (!line.first) at.sending &= ~(1u << stream);
     }
+    if (at.sending != 0) mark(pair);
 }
 
 bool Rc::agrees(uint32_t pair, uint32_t stream, Operation& operation, const CallWord& word,
@@ -287,13 +229,12 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
             if (!take_kept(pair, stream, operation)) return;
             continue;
         }
-        const uint32_t slot = at.slots.first(stream);
-        if (slot == kNoSlot) return;
+        if (slots(pair).first(stream_at(stream)) == kNoSlot) return;
         if ((at.offering >> stream & 1) != 0) {
             fail_pair(pair, "a piece of a message came before its offer");
             return;
         }
-        const std::byte* end = header_memory(pair, slot, false);
+        const std::byte* end = links_->first_header(at.link, stream_at(stream));
         SlotHeader header;
         std::memcpy(&header, end, sizeof header);
         const CallWord word{header.call, header.before, 0};
@@ -301,15 +242,15 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
         const bool is_first = !operation.is_begun;
         operation.is_begun = true;
         if (header.piece != Piece::kData) {
-            at.slots.release(stream);
+            release_piece(pair, stream);
             if (!take_sign(pair, stream, operation, header.piece, is_first)) return;
             continue;
         }
         // The other end could not register its memory.
         give_back(operation);
         // What the header says of it may be another by now: a broken peer writes there.
-        const uint32_t filled = at.slots.first_count(stream);
-        const size_t room = filled * slot_bytes_ - sizeof header;
+        const uint32_t filled = slots(pair).first_count(stream_at(stream));
+        const size_t room = filled * links_->slot_bytes() - sizeof header;
         if (header.piece_bytes != std::min(room, operation.bytes - operation.done)) {
             fail_pair(pair, "a piece of a message has a wrong size");
             return;
@@ -319,111 +260,65 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
                         header.piece_bytes);
         }
         operation.done += header.piece_bytes;
-        if (polls_tails_) hide_data(pair, {slot, filled}, header.number);
-        at.slots.release(stream);
+        release_piece(pair, stream);
         if (operation.done == operation.bytes) {
             end_recv(pair, stream, State::kDone, ++of.received);
         }
     }
 }
 
-// also: kIsLast, whose completion is waited for, or nothing.
-void Rc::tell(uint32_t pair, uint32_t also) {
-    Slots& slots = pairs_[pair].slots;
-    Write write;
-    write.immediate = kIsWord | also | slots.freed();
-    write.number = slots.write();
-    write.is_signaled = also != 0 || slots.must_signal(write.number);
-    if (also != 0) pairs_[pair].last_number = write.number;
-    slots.count_immediate();
-    slots.told();
-    post(pair, write);
-}
-
-void Rc::advance(uint32_t pair) {
+bool Rc::advance_on(uint32_t link) {
+    const uint32_t pair = pair_of_link_[link];
     Pair& at = pairs_[pair];
-    if (at.has_failed || !at.is_connected) return;
     if (at.offering != 0) make_offers(pair);
     if (at.sending != 0) advance_sends(pair);
-    if (pair == kAdderPair) post_addition();
-    if (at.has_failed || at.last_number != 0 || !at.slots.may_write()) return;
-    if (is_closing_) {
-        tell(pair, kIsLast);
-    } else if (at.slots.must_tell()) {
-        tell(pair, 0);
-    }
+    if (pair == kAdderPair && is_adding()) post_addition();
+    return at.offering != 0 || at.sending != 0 || (pair == kAdderPair && is_adding());
 }
 
-// What was written before it is there, whatever a device does.
-void Rc::arrive(uint32_t pair, uint32_t immediate) {
-    Pair& at = pairs_[pair];
-    if (const int outcome = endpoint_->recv(pair); outcome != 0) {
-        fail_pair(pair, "a receive could not be posted: ", std::strerror(outcome));
-        return;
-    }
-    take_tails(pair);
-    if (at.has_failed) return;
-    at.slots.hear_immediate();
-    if ((immediate & kIsWord) != 0) {
-        at.slots.hear(immediate);
-        at.is_left_by_peer |= (immediate & kIsLast) != 0;
-    } else {
-        take_piece(pair, immediate);
-    }
-}
-
-void Rc::take_piece(uint32_t pair, uint32_t slot) {
-    Pair& at = pairs_[pair];
-    SlotHeader header;
-    const std::byte* end = slot < kSlots ? header_memory(pair, slot, false) : nullptr;
-    if (end) std::memcpy(&header, end, sizeof header);
-    if (!end || !at.slots.arrive(slot, header)) {
-        fail_pair(pair, "a piece of a message came out of turn");
-        return;
-    }
-    at.slots.hear(header.freed);
-    if (header.stream == kOffers) {
+void Rc::take_piece(uint32_t link, const SlotHeader& header, const std::byte* end) {
+    const uint32_t pair = pair_of_link_[link];
+    if (header.piece == Piece::kOffer) {
         take_offer(pair, header, end);
     } else {
-        advance_recvs(pair, header.stream);
+        advance_recvs(pair, header.slot);
+        if (is_unwanted(pair, header.slot)) drop_pieces(pair, header.slot);
     }
 }
 
-void Rc::complete(const Completion& completion) {
-    const uint32_t pair = completion.pair;
-    if (completion.status != 0) {
-        fail_by(completion);
-        return;
+// Others' are taken when their teams look.
+void Rc::look_for_tails() {
+    for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
+        const Pair& at = pairs_[pair];
+        if ((at.recving | at.sending) == 0 || has_failed(pair)) continue;
+        if (links_->take_tails(at.link)) advance(pair);
     }
-    if (pairs_[pair].has_failed) return;
-    if (completion.is_recv) {
-        arrive(pair, completion.immediate);
-    } else {
-        pairs_[pair].slots.complete(completion.number);
-        if (pair == kAdderPair) complete_addition(completion.number);
-    }
-    advance(pair);
-}
-
-// Once: a peer that sends on and on keeps nobody here. False where there was none.
-bool Rc::take_completions() {
-    const int found = endpoint_->poll(completions_);
-    if (found < 0) {
-        for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
-            fail_pair(pair, "the completion queue was overrun");
-        }
-        return true;
-    }
-    for (int i = 0; i < found; ++i) complete(completions_[i]);
-    look_for_cause();
-    return found > 0;
 }
 
 void Rc::poll() {
-    take_completions();
-    if (polls_tails_) look_for_tails();
+    links_->poll();
+    if (links_->polls_tails()) look_for_tails();
     if (counted_.first) take_counts();
-    if (++polls_ % kPollsPerClock == 0) look_if_due();
+}
+
+bool Rc::is_awaiting(uint32_t link) const {
+    const Pair& at = pairs_[pair_of_link_[link]];
+    return (at.recving | at.sending | at.counting) != 0;
+}
+
+bool Rc::awaits_completion(uint32_t link) const {
+    const uint32_t pair = pair_of_link_[link];
+    const Pair& at = pairs_[pair];
+    if (pair == kAdderPair && is_adding()) return true;
+    if (at.offering != 0 && slots(pair).awaits_completion(kSigns)) return true;
+    for (uint32_t left = at.sending; left != 0; left &= left - 1) {
+        const auto stream = static_cast<uint32_t>(std::countr_zero(left));
+        const Direct direct = at.streams[stream].sends.first->direct;
+        if (direct == Direct::kAnnounced) continue;  // an offer wakes
+        if (direct == Direct::kOffered || direct == Direct::kTold) return true;
+        if (slots(pair).awaits_completion(stream_at(stream))) return true;
+    }
+    return false;
 }
 
 // All of it fails.
@@ -460,8 +355,29 @@ std::string Rc::error() const {
     }
 }
 
+// Of a team that was given up, others may still come for what they miss. What a receive waits for
+// that was called off in the middle of its message, that takes.
+bool Rc::is_unwanted(uint32_t pair, uint32_t stream) const {
+    if (pairs_[pair].streams[stream].recvs.first) return false;
+    return is_closing_ || (is_given_up_ && stream != kRecoverySlot);
+}
+
+// They have come, and nobody will ask for them.
+void Rc::drop_pieces(uint32_t pair, uint32_t stream) {
+    while (slots(pair).first(stream_at(stream)) != kNoSlot) release_piece(pair, stream);
+}
+
+void Rc::drop_unwanted() {
+    for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
+        for (uint32_t stream = 0; stream < kSlotsMax; ++stream) {
+            if (is_unwanted(pair, stream)) drop_pieces(pair, stream);
+        }
+    }
+}
+
 // What is still to be sent then was cancelled, and may wait for slots that nobody gives back.
 void Rc::close() {
+    if (is_closing_) return;
     is_closing_ = true;
     for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
         Pair& at = pairs_[pair];
@@ -472,29 +388,27 @@ void Rc::close() {
             drop(rest);
             if (line.first) at.sending |= 1u << stream;
         }
-        advance(pair);
+        if (at.sending != 0) mark(pair);
     }
+    drop_unwanted();
+    links_->leave(*this);
 }
 
-// Nothing is under way to that end any more, or never was, or it is given up.
-bool Rc::is_over(const Pair& at) {
-    const bool is_sent = at.last_number != 0 && at.slots.is_complete(at.last_number);
-    return at.has_failed || !at.is_connected || is_sent;
+bool Rc::has_gone() const {
+    for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
+        if (pairs_[pair].sending != 0 && !has_failed(pair)) return false;
+    }
+    return true;
 }
 
-// An end that has left wants nothing more, and may be gone, so that nothing sent to it completes.
 bool Rc::has_left() {
     poll();
-    return std::all_of(pairs_.get(), pairs_.get() + peers_.size(),
-                       [](const Pair& at) { return is_over(at) || at.is_left_by_peer; });
+    return has_gone() && (!links_->is_closing() || links_->has_left());
 }
 
-// One that has left and is there still waits for this end's last word.
 bool Rc::is_closed() {
     poll();
-    return std::all_of(pairs_.get(), pairs_.get() + peers_.size(), [](const Pair& at) {
-        return is_over(at) && (at.has_failed || !at.is_connected || at.is_left_by_peer);
-    });
+    return has_gone() && (!links_->is_closing() || links_->is_closed());
 }
 
 }  // namespace tutti::transport::verbs

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages by RDMA writes on reliable connections (seed 001): each piece of a message, with its
+// A team's messages by RDMA writes on reliable connections (seed 001), those of its processes
+// (links.h), which other teams may use as well. Each piece of a message, with its
 // header up to an MTU, is one write with immediate into a slot at the peer; its completion there
 // says that it has come. Longer messages are pipelined over slots, several a piece where they lie
 // next to each other: one copy in, one out; no tags, no call of the system. Still longer ones go
@@ -21,8 +22,7 @@
 
 #include "base/clock.h"
 #include "transport/transport.h"
-#include "transport/verbs/device.h"
-#include "transport/verbs/slots.h"
+#include "transport/verbs/links.h"
 
 namespace tutti::transport::verbs {
 
@@ -30,23 +30,25 @@ namespace tutti::transport::verbs {
 // slots, besides words.
 inline constexpr size_t kExposedPackets = 16;
 
-// What an Rc of so many peers needs.
-Need need_of(uint32_t peers, uint32_t mtu_bytes);
-
 class Rc final : public Transport {
   public:
-    // peers: by the number of their pair, ascending; the own rank may be one. Messages from
-    // direct_bytes on go straight, 0: none; the sender's counts. polls_tails: pieces come without
-    // immediates, as their ends land last here (rc_tails.cpp); then nobody is woken by them.
-    Rc(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_bytes,
-       std::vector<Rank> peers, size_t direct_bytes, bool polls_tails = false);
+    // peers: ascending; the own rank may be one. link_of: by peer. number: of the team on the
+    // links, as all of its members have it. Messages from direct_bytes on go straight, 0: none; the
+    // sender's counts.
+    Rc(std::shared_ptr<Links> links, uint32_t number, std::vector<Rank> peers,
+       std::vector<uint32_t> link_of, size_t direct_bytes);
     ~Rc() override;
+    // The first team on links of its own, of which link i goes to peer i.
+    static std::unique_ptr<Rc> make_first(std::unique_ptr<Endpoint> endpoint, Clock& clock,
+                                          uint32_t mtu_bytes, std::vector<Rank> peers,
+                                          size_t direct_bytes, bool polls_tails = false);
     Rc(const Rc&) = delete;
     Rc& operator=(const Rc&) = delete;
 
     [[nodiscard]] std::span<const Rank> peers() const { return peers_; }
-    [[nodiscard]] PairCard card(uint32_t pair) const;
-    Result<Done> connect(uint32_t pair, const PortCard& port, const PairCard& other);
+    [[nodiscard]] Links& links() { return *links_; }
+    // For another team of these processes.
+    [[nodiscard]] std::shared_ptr<Links> share() const { return links_; }
     // From how many bytes of exposed memory it pays to register it for a call, by trying what that
     // takes here; UINT64_MAX: never. 0: it takes nothing.
     [[nodiscard]] uint64_t exposure_pays_from();
@@ -63,17 +65,16 @@ class Rc final : public Transport {
     State test(Ticket& ticket) override { return ticket.state; }
     void poll() override;
     // What is added here wakes nobody.
-    [[nodiscard]] int wait_fd() override {
-        return polls_tails_ || counted_.first ? -1 : endpoint_->wait_fd();
-    }
-    [[nodiscard]] bool arm() override;
+    [[nodiscard]] int wait_fd() override { return counted_.first ? -1 : links_->wait_fd(); }
+    [[nodiscard]] bool arm() override { return links_->arm(); }
     // On all ranks alike: all of them, so many, can add at rank 0, which is a peer of each, its own
     // too (is_counted_at). Not while anything is under way.
     void use_adders(Rank ranks);
     // A pair that nothing will use, behind which no other has failed: what becomes of it is no
     // error, and nobody waits for it at the end.
     void give_up_pair(uint32_t pair);
-    // The devices of both ends can add, and the pair is there.
+    // The devices of both ends can add, the pair is there, and the team was the first on its links,
+    // whose words the others leave alone.
     [[nodiscard]] bool is_counted_at(Rank peer) const;
     [[nodiscard]] Rank adders() const override { return adders_; }
     void fetch_add(uint64_t amount, Ticket& ticket) override;
@@ -87,7 +88,7 @@ class Rc final : public Transport {
     [[nodiscard]] std::string error() const override;
     [[nodiscard]] Disagreement disagreement() const override { return disagreement_; }
 
-    [[nodiscard]] bool polls_tails() const { return polls_tails_; }
+    [[nodiscard]] bool polls_tails() const { return links_->polls_tails(); }
     // Long messages that went straight from memory to memory, and those for which an end could not
     // register its own.
     [[nodiscard]] uint64_t sent_straight() const { return sent_straight_; }
@@ -100,13 +101,37 @@ class Rc final : public Transport {
     // and the other ends may still give slots back: this must stay until is_closed(), and at the
     // least until has_left().
     void close();
-    // What this end has sent is at the others', as far as they are there and still want it.
+    // What this end has sent has gone; of the last team on the links, it is at the others', as far
+    // as they are there and still want it.
     [[nodiscard]] bool has_left();
-    // All of it is, and the others have said the same.
+    // All of it is, and, of the last one, the others have said the same.
     [[nodiscard]] bool is_closed();
-    // Memory of what was called off, and is being sent from still, is the program's again. What is
-    // on its way from there fails, and its pair: only where nothing else is waited for.
-    void give_up_memory();
+    // Of a team that has failed, and will not close: what comes for it nobody wants. Where it is
+    // the only one on its links, memory of what was called off, and is being sent from still, is
+    // the program's again; what is on its way from there fails, and its pair. Else it is as soon as
+    // that has gone.
+    void give_up();
+
+    // ---- for Links ----
+    [[nodiscard]] uint32_t number() const { return number_; }
+    [[nodiscard]] bool has_closed() const { return is_closing_; }
+    [[nodiscard]] bool has_pair(uint32_t link) const { return pair_of_link_[link] != kNoPair; }
+    // Room for a piece of that stream.
+    [[nodiscard]] std::byte* aside_memory(uint32_t link, uint32_t slot) const {
+        const size_t at = size_t{pair_of_link_[link]} * kSlotsMax + slot;
+        return aside_.get() + at * links_->slot_bytes();
+    }
+    // A piece is there.
+    void take_piece(uint32_t link, const SlotHeader& header, const std::byte* end);
+    // Slots or completions have come; false where nothing waits for them any more.
+    bool advance_on(uint32_t link);
+    // The link has failed; true where that is the team's first failure.
+    bool fail(uint32_t link, const char* why, const char* more);
+    // Why, of which the team knew only that it was flushed.
+    void tell_cause(uint32_t link, const char* why, const char* more);
+    // Messages are under way there; and something goes on when own writes are complete.
+    [[nodiscard]] bool is_awaiting(uint32_t link) const;
+    [[nodiscard]] bool awaits_completion(uint32_t link) const;
 
   private:
     // So many writes of a message at a time, 16 MiB: more than is on its way on any network, and
@@ -177,23 +202,40 @@ class Rc final : public Transport {
         uint64_t received = 0;   // messages, of which some were kept
     };
     struct Pair {
-        Slots slots;
+        uint32_t link = 0;
         std::array<Stream, kSlotsMax> streams;
-        uint32_t sending = 0;     // streams that have something to send, by bits
-        uint32_t recving = 0;     // or to receive
-        uint32_t offering = 0;    // whose receive has an offer to make
-        uint32_t counting = 0;    // receives of messages that are counted
-        bool is_counted = false;  // both ends can add
-        uint64_t declined = 0;    // which exposures_, when its end had no memory for a message
-        uint64_t look_number = 0;
-        uint64_t last_number = 0;  // 0: not sent yet
-        bool is_connected = false;
-        bool has_failed = false;
-        bool is_left_by_peer = false;
+        uint32_t sending = 0;   // streams that have something to send, by bits
+        uint32_t recving = 0;   // or to receive
+        uint32_t offering = 0;  // whose receive has an offer to make
+        uint32_t counting = 0;  // receives of messages that are counted
+        uint64_t declined = 0;  // which exposures_, when its end had no memory for a message
     };
     enum class Failure : uint8_t { kNone, kSize, kWord, kPair, kCount };
 
     [[nodiscard]] uint32_t pair_of(Rank peer) const;
+    [[nodiscard]] Slots& slots(uint32_t pair) { return links_->slots(pairs_[pair].link); }
+    [[nodiscard]] const Slots& slots(uint32_t pair) const {
+        return links_->slots(pairs_[pair].link);
+    }
+    [[nodiscard]] Endpoint& endpoint() { return links_->endpoint(); }
+    [[nodiscard]] bool has_failed(uint32_t pair) const {
+        return links_->has_failed(pairs_[pair].link);
+    }
+    [[nodiscard]] bool is_left_by_peer(uint32_t pair) const {
+        return links_->is_left_by_peer(pairs_[pair].link);
+    }
+    [[nodiscard]] bool is_counted(uint32_t pair) const {
+        return number_ == 0 && links_->is_counted(pairs_[pair].link);
+    }
+    [[nodiscard]] uint32_t stream_at(uint32_t stream) const { return stream_of(number_, stream); }
+    void mark(uint32_t pair) { links_->mark(pairs_[pair].link, number_); }
+    void advance(uint32_t pair) { links_->advance(pairs_[pair].link); }
+    void release_piece(uint32_t pair, uint32_t stream) {
+        links_->release(pairs_[pair].link, stream_at(stream));
+    }
+    void drop_pieces(uint32_t pair, uint32_t stream);
+    [[nodiscard]] bool is_unwanted(uint32_t pair, uint32_t stream) const;
+    void drop_unwanted();
     bool refuses(uint32_t pair, bool is_send);
     Operation* begin(uint32_t pair, bool is_send, const MessageId& id, size_t bytes,
                      Ticket& ticket);
@@ -202,12 +244,7 @@ class Rc final : public Transport {
     static void remove(Line& line, Operation* operation);
     static Operation* find(const Line& line, const Ticket& ticket);
 
-    [[nodiscard]] std::byte* header_memory(uint32_t pair, uint32_t slot, bool is_own) const;
-    void advance(uint32_t pair);
     void advance_sends(uint32_t pair);
-    Room take_room(uint32_t pair, uint32_t stream, uint32_t wanted, Piece piece);
-    bool write_piece(uint32_t pair, const Room& room, SlotHeader header, const void* data,
-                     bool is_last);
     bool send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece piece);
     bool send_direct(uint32_t pair, uint32_t stream, Operation& operation);
     bool write_direct(uint32_t pair, Operation& operation);
@@ -228,25 +265,13 @@ class Rc final : public Transport {
                 size_t bytes);
     // order: of a message that is received.
     void end_recv(uint32_t pair, uint32_t stream, State state, uint64_t order = 0);
-    void tell(uint32_t pair, uint32_t also);
-    bool take_completions();
-    [[nodiscard]] bool awaits_completion(const Pair& at) const;
-    void look_if_due();
-    void look(uint32_t pair);
-    bool post(uint32_t pair, const Write& write);
-    bool is_posted(uint32_t pair, int outcome);
-    void complete(const Completion& completion);
-    void fail_by(const Completion& completion);
-    void look_for_cause();
-    void arrive(uint32_t pair, uint32_t immediate);
-    void take_piece(uint32_t pair, uint32_t slot);
-    void prepare_tails();
-    bool take_tails(uint32_t pair);
-    void hide_data(uint32_t pair, const Room& room, uint64_t number);
+    bool is_posted(uint32_t pair, int outcome) {
+        return links_->is_posted(pairs_[pair].link, outcome);
+    }
+    void fail_pair(uint32_t pair, const char* why) { links_->fail(pairs_[pair].link, why); }
     void look_for_tails();
     void note(uint32_t pair, const char* why, const char* more = "");
     void write_error(uint32_t pair, const char* why, const char* more);
-    void fail_pair(uint32_t pair, const char* why, const char* more = "");
     void drop(Line& line);
     bool send_count(uint32_t pair, const Operation& operation);
     void recv_count(uint32_t pair, Operation* operation);
@@ -255,22 +280,23 @@ class Rc final : public Transport {
     void drop_counts(uint32_t pair);
     State set_count_aside(Ticket& ticket);
     void post_addition();
-    void complete_addition(uint64_t number);
+    [[nodiscard]] bool is_adding() const { return adding_.is_under_way; }
     void end_addition(State state);
     bool cancel_addition(Ticket& ticket);
     static Line all_but_writing(Line& line);
-    [[nodiscard]] static bool is_over(const Pair& at);
+    [[nodiscard]] bool has_gone() const;
 
-    std::unique_ptr<Endpoint> endpoint_;
-    Clock& clock_;
-    size_t slot_bytes_;
+    static constexpr uint32_t kNoPair = UINT32_MAX;
+    std::shared_ptr<Links> links_;
+    uint32_t number_;
     std::vector<Rank> peers_;
+    std::vector<uint32_t> pair_of_link_;
+    std::unique_ptr<std::byte[]> aside_;  // a slot for each stream of each pair; untouched at first
     size_t direct_bytes_;
     size_t exposed_message_bytes_ = SIZE_MAX;
     uint64_t exposed_memory_bytes_ = UINT64_MAX;
     std::array<Exposed, kExposedMax> exposed_;
     uint64_t exposures_ = 1;
-    bool polls_tails_;
     uint64_t sent_straight_ = 0;
     uint64_t sent_copied_ = 0;
     uint64_t additions_ = 0;
@@ -290,18 +316,15 @@ class Rc final : public Transport {
     static constexpr uint32_t kAdderPair = 0;  // that with rank 0
     Addition adding_;
     Rank adders_ = 0;
-    std::array<Completion, 32> completions_;
-    uint32_t polls_ = 0;
-    uint64_t looked_ns_ = 0;
     bool is_closing_ = false;
+    bool is_given_up_ = false;
     // The first failure.
     Failure failure_ = Failure::kNone;
     Disagreement disagreement_;
     size_t sent_bytes_ = 0;  // kSize
     size_t wanted_bytes_ = 0;
     std::array<char, 160> pair_error_{};
-    static constexpr uint32_t kNoPair = UINT32_MAX;
-    uint32_t without_cause_ = kNoPair;  // of which pair_error_ knows only that it was flushed
+    uint32_t failed_pair_ = kNoPair;  // of which it tells
 };
 
 }  // namespace tutti::transport::verbs

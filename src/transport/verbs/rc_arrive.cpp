@@ -20,7 +20,7 @@ void Rc::use_adders(Rank ranks) {
 
 bool Rc::is_counted_at(Rank peer) const {
     const auto found = std::ranges::find(peers_, peer);
-    return found != peers_.end() && pairs_[found - peers_.begin()].is_counted;
+    return found != peers_.end() && is_counted(static_cast<uint32_t>(found - peers_.begin()));
 }
 
 void Rc::fetch_add(uint64_t amount, Ticket& ticket) {
@@ -32,10 +32,16 @@ void Rc::fetch_add(uint64_t amount, Ticket& ticket) {
     post_addition();
 }
 
+// Or sees that it has been made: writes of that pair are complete in their order.
 void Rc::post_addition() {
-    Slots& slots = pairs_[kAdderPair].slots;
-    const bool is_posted_yet = adding_.number != 0;
-    if (!adding_.is_under_way || is_posted_yet || !slots.may_write()) return;
+    Slots& slots = this->slots(kAdderPair);
+    if (!is_adding()) return;
+    if (adding_.number != 0) {
+        if (slots.is_complete(adding_.number)) end_addition(State::kDone);
+        return;
+    }
+    mark(kAdderPair);
+    if (!slots.may_write()) return;
     Add add;
     add.word = kArrivals;
     add.amount = adding_.amount;
@@ -43,20 +49,14 @@ void Rc::post_addition() {
     add.is_signaled = true;
     add.number = adding_.number = slots.write();
     if (adding_.amount != 0) ++additions_;
-    is_posted(kAdderPair, endpoint_->add(kAdderPair, add));
-}
-
-// Writes of that pair up to this one are complete.
-void Rc::complete_addition(uint64_t number) {
-    if (!adding_.is_under_way || adding_.number == 0 || adding_.number > number) return;
-    end_addition(State::kDone);
+    is_posted(kAdderPair, endpoint().add(pairs_[kAdderPair].link, add));
 }
 
 void Rc::end_addition(State state) {
     if (!adding_.is_under_way) return;
     adding_.is_under_way = false;
     if (!adding_.ticket) return;
-    if (state == State::kDone) adding_.ticket->number = endpoint_->words()[kArrivalsBefore];
+    if (state == State::kDone) adding_.ticket->number = endpoint().words()[kArrivalsBefore];
     adding_.ticket->state = state;
 }
 

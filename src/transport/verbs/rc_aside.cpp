@@ -51,11 +51,12 @@ bool Rc::take_kept(uint32_t pair, uint32_t stream, Operation& operation) {
 
 State Rc::set_aside(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
                     Ticket& ticket) {
-    Pair& at = pairs_[pair_of(peer)];
-    if (at.has_failed) return State::kFailed;
+    const uint32_t pair = pair_of(peer);
+    Pair& at = pairs_[pair];
+    if (has_failed(pair)) return State::kFailed;
     // What does not fit its receive has stayed where it was.
     if (ticket.state == State::kFailed) return State::kDone;
-    if (id.is_counted && at.is_counted) return set_count_aside(ticket);
+    if (id.is_counted && is_counted(pair)) return set_count_aside(ticket);
     Stream& stream = at.streams[id.slot];
     if (ticket.state == State::kPending) {
         Operation* operation = find(stream.recvs, ticket);

@@ -27,7 +27,7 @@ uint64_t amount_of(const CallWord& word) {
 
 // False where it has to wait, or the pair has failed.
 bool Rc::send_count(uint32_t pair, const Operation& operation) {
-    Slots& slots = pairs_[pair].slots;
+    Slots& slots = this->slots(pair);
     if (!slots.may_write()) return false;
     Add add;
     add.word = kCounter;
@@ -36,7 +36,7 @@ bool Rc::send_count(uint32_t pair, const Operation& operation) {
     add.number = slots.write();
     add.is_signaled = slots.must_signal(add.number);
     ++additions_;
-    return is_posted(pair, endpoint_->add(pair, add));
+    return is_posted(pair, endpoint().add(pairs_[pair].link, add));
 }
 
 void Rc::recv_count(uint32_t pair, Operation* operation) {
@@ -45,7 +45,7 @@ void Rc::recv_count(uint32_t pair, Operation* operation) {
     ++at.counting;
     counted_sum_ += amount_of(operation->word);
     take_counts();
-    if (at.counting == 0 || !at.has_failed) return;
+    if (at.counting == 0 || !has_failed(pair)) return;
     note(pair, "that end has left");
     drop_counts(pair);
 }
@@ -53,7 +53,7 @@ void Rc::recv_count(uint32_t pair, Operation* operation) {
 // The device adds to it. Some may have come whose receives are still to be posted: the sum says
 // something when there are none of these.
 void Rc::take_counts() {
-    std::atomic_ref<uint64_t> counter(endpoint_->words()[kCounter]);
+    std::atomic_ref<uint64_t> counter(endpoint().words()[kCounter]);
     const uint64_t sum = counter.load(std::memory_order_acquire);
     const auto more = static_cast<int16_t>(static_cast<uint16_t>(sum - counted_sum_));
     if (more < 0) return;

@@ -15,12 +15,16 @@
 // they wait for nothing that nobody reads.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "transport/verbs/rc.h"
 
 namespace tutti::transport::verbs {
 
-void Rc::give_up_memory() {
+// A write of another team's that is still to be sent would fail with what is given up.
+void Rc::give_up() {
+    if (!std::exchange(is_given_up_, true)) drop_unwanted();
+    if (links_->has_others(*this)) return;
     for (const auto& some : operations_) {
         for (size_t i = 0; i < kOperationsAtOnce; ++i) {
             if (some[i].is_given_up) give_back(some[i]);
@@ -30,16 +34,20 @@ void Rc::give_up_memory() {
 
 // Operations that are not under way have none registered.
 Rc::~Rc() {
+    for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
+        for (uint32_t stream = 0; stream < kSlotsMax; ++stream) drop_pieces(pair, stream);
+    }
     for (const auto& some : operations_) {
         for (size_t i = 0; i < kOperationsAtOnce; ++i) give_back(some[i]);
     }
     conceal_all();
+    links_->forget(*this);
 }
 
 // True where the message is over, or goes by slots from here on; false where it has to wait, or the
 // pair has failed.
 bool Rc::send_direct(uint32_t pair, uint32_t stream, Operation& operation) {
-    const Slots& slots = pairs_[pair].slots;
+    const Slots& slots = this->slots(pair);
     if (operation.direct == Direct::kAnnounced) return false;
     if (operation.direct == Direct::kWanted) {
         if (!send_piece(pair, stream, operation, Piece::kAnnounced)) return false;
@@ -63,7 +71,7 @@ bool Rc::send_direct(uint32_t pair, uint32_t stream, Operation& operation) {
 
 // True once all is posted, or nothing more is to be.
 bool Rc::write_direct(uint32_t pair, Operation& operation) {
-    Slots& slots = pairs_[pair].slots;
+    Slots& slots = this->slots(pair);
     while (!operation.is_given_up && operation.done < operation.bytes) {
         uint64_t& number = operation.writes[operation.done / kWriteBytesMax % kWritesAtOnce];
         if (!slots.may_write_long() || !slots.is_complete(number)) return false;
@@ -75,7 +83,7 @@ bool Rc::write_direct(uint32_t pair, Operation& operation) {
                           .number = slots.write()};
         number = write.number;
         operation.done += write.bytes;
-        if (!is_posted(pair, endpoint_->write_direct(pair, write))) return false;
+        if (!is_posted(pair, endpoint().write_direct(pairs_[pair].link, write))) return false;
     }
     return true;
 }
@@ -89,7 +97,7 @@ void Rc::take_offer(uint32_t pair, const SlotHeader& header, const std::byte* en
         return;
     }
     std::memcpy(&offer, end - sizeof offer, sizeof offer);
-    at.slots.release(kOffers);
+    links_->release(at.link, kSigns);
     if (is_closing_) return;
     Operation* operation =
         offer.stream < kSlotsMax ? at.streams[offer.stream].sends.first : nullptr;
@@ -126,6 +134,7 @@ bool Rc::take_sign(uint32_t pair, uint32_t stream, Operation& operation, Piece p
         operation.direct = Direct::kAnnounced;
         register_target(operation);
         at.offering |= 1u << stream;
+        mark(pair);
         return true;
     }
     if (piece == Piece::kWhole && operation.direct == Direct::kAnnounced && operation.done == 0) {
@@ -147,10 +156,13 @@ void Rc::make_offers(uint32_t pair) {
                           .stream = stream,
                           .key = operation.region.key,
                           .is_there = operation.region.handle ? 1u : 0u};
-        const SlotHeader header{
-            .bytes = sizeof offer, .piece_bytes = sizeof offer, .stream = kOffers};
-        const Room room = take_room(pair, kOffers, 1, Piece::kData);
-        if (room.slot == kNoSlot || !write_piece(pair, room, header, &offer, true)) return;
+        const SlotHeader header{.bytes = sizeof offer,
+                                .piece_bytes = sizeof offer,
+                                .piece = Piece::kOffer,
+                                .team = static_cast<uint8_t>(number_)};
+        const Room room = links_->take_room(at.link, kSigns, 1, Piece::kOffer);
+        if (room.slot == kNoSlot) return;
+        if (!links_->write_piece(at.link, room, header, &offer, true)) return;
         at.offering &= ~(1u << stream);
     }
 }

@@ -35,16 +35,16 @@ uint64_t Rc::exposure_pays_from() {
     uint64_t copy_ns = UINT64_MAX;
     for (int i = 0; i < kTries; ++i) {
         for (const size_t bytes : {kPageBytes, kTriedBytes}) {
-            const uint64_t begin_ns = clock_.now_ns();
-            const Region region = endpoint_->expose(to, bytes, true);
+            const uint64_t begin_ns = links_->clock().now_ns();
+            const Region region = endpoint().expose(to, bytes, true);
             if (!region.handle) return UINT64_MAX;
-            endpoint_->conceal(region);
+            endpoint().conceal(region);
             uint64_t& least_ns = bytes == kPageBytes ? page_ns : all_ns;
-            least_ns = std::min(least_ns, clock_.now_ns() - begin_ns);
+            least_ns = std::min(least_ns, links_->clock().now_ns() - begin_ns);
         }
-        const uint64_t begin_ns = clock_.now_ns();
+        const uint64_t begin_ns = links_->clock().now_ns();
         std::memcpy(i % 2 == 0 ? to : from, i % 2 == 0 ? from : to, kTriedBytes);
-        copy_ns = std::min(copy_ns, clock_.now_ns() - begin_ns);
+        copy_ns = std::min(copy_ns, links_->clock().now_ns() - begin_ns);
     }
     return pays_from(page_ns, all_ns, copy_ns);
 }
@@ -79,7 +79,7 @@ void Rc::conceal(std::span<std::byte> memory) {
     for (Exposed& one : exposed_) {
         if (one.memory.data() != memory.data() || one.memory.size() != memory.size()) continue;
         if (one.is_over) continue;
-        if (one.target.handle) endpoint_->conceal(std::exchange(one.target, {}));
+        if (one.target.handle) endpoint().conceal(std::exchange(one.target, {}));
         one.is_over = true;
         return forget_unread(one);
     }
@@ -88,7 +88,7 @@ void Rc::conceal(std::span<std::byte> memory) {
 // What is concealed is forgotten once no send reads there any more.
 void Rc::forget_unread(Exposed& one) {
     if (!one.is_over || one.reading > 0) return;
-    if (one.source.handle) endpoint_->conceal(one.source);
+    if (one.source.handle) endpoint().conceal(one.source);
     one = {};
 }
 
@@ -120,7 +120,7 @@ void Rc::register_source(Operation& operation) {
     const bool is_whole = exposed && (exposed->kind != Memory::kInput || exposed->is_read);
     if (exposed) exposed->is_read = true;
     if (is_whole && !exposed->source.handle && !exposed->is_source_refused) {
-        exposed->source = endpoint_->expose(exposed->memory.data(), exposed->memory.size(), false);
+        exposed->source = endpoint().expose(exposed->memory.data(), exposed->memory.size(), false);
         exposed->is_source_refused = !exposed->source.handle;
     }
     if (is_whole && exposed->source.handle) {
@@ -129,27 +129,27 @@ void Rc::register_source(Operation& operation) {
         operation.reads = exposed;
         ++exposed->reading;
     } else {
-        operation.region = endpoint_->expose(operation.source, operation.bytes, false);
+        operation.region = endpoint().expose(operation.source, operation.bytes, false);
     }
 }
 
 void Rc::register_target(Operation& operation) {
     Exposed* exposed = exposed_with(operation.target, operation.bytes, true);
     if (exposed && !exposed->target.handle && !exposed->is_target_refused) {
-        exposed->target = endpoint_->expose(exposed->memory.data(), exposed->memory.size(), true);
+        exposed->target = endpoint().expose(exposed->memory.data(), exposed->memory.size(), true);
         exposed->is_target_refused = !exposed->target.handle;
     }
     if (exposed && exposed->target.handle) {
         operation.region = exposed->target;
         operation.is_lent = true;
     } else if (operation.bytes >= direct_bytes_) {
-        operation.region = endpoint_->expose(operation.target, operation.bytes, true);
+        operation.region = endpoint().expose(operation.target, operation.bytes, true);
     }
 }
 
 // What was lent stays registered.
 void Rc::give_back(Operation& operation) {
-    if (operation.region.handle && !operation.is_lent) endpoint_->conceal(operation.region);
+    if (operation.region.handle && !operation.is_lent) endpoint().conceal(operation.region);
     operation.region = {};
     operation.is_lent = false;
     Exposed* exposed = std::exchange(operation.reads, nullptr);
@@ -160,8 +160,8 @@ void Rc::give_back(Operation& operation) {
 
 void Rc::conceal_all() {
     for (Exposed& one : exposed_) {
-        if (one.source.handle) endpoint_->conceal(one.source);
-        if (one.target.handle) endpoint_->conceal(one.target);
+        if (one.source.handle) endpoint().conceal(one.source);
+        if (one.target.handle) endpoint().conceal(one.target);
         one = {};
     }
 }

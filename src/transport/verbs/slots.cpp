@@ -9,10 +9,9 @@
 namespace tutti::transport::verbs {
 namespace {
 
-constexpr uint32_t kShared = kAllSlots & ~((1u << kStreams) - 1);
-constexpr uint32_t kFirstAhead = kStreams;
-
-constexpr uint32_t slots_of(uint32_t stream) { return kShared | (1u << stream); }
+constexpr uint32_t kShared = kAllSlots & ~((1u << kFirstShared) - 1);
+constexpr uint32_t kOwn = (1u << kOwnSlots) - 1;
+constexpr uint32_t kFirstAhead = kFirstShared;
 
 // So many, of which slot is the last: count <= slot + 1.
 constexpr uint32_t bits_of(uint32_t slot, uint32_t count) {
@@ -21,10 +20,21 @@ constexpr uint32_t bits_of(uint32_t slot, uint32_t count) {
 
 }  // namespace
 
-Slots::Slots() {
-    first_.fill(kNoSlot);
-    last_.fill(kNoSlot);
-    next_.fill(kNoSlot);
+void Slots::make_room(uint32_t teams) {
+    const size_t streams = stream_of(teams, 0);
+    if (streams <= streams_.size()) return;
+    read_aside_.reserve(streams);
+    streams_.resize(streams);
+}
+
+// Its own piece of before has been read, so far as is known here; a slot that was given back may
+// have another stream's by now.
+uint32_t Slots::slots_of(uint32_t stream) const {
+    if (stream == kSigns) return kShared | 1u << kSignSlot;
+    const uint32_t own = streams_[stream].own;
+    if (own == kAsideSlot) return kShared;
+    const bool is_read = own == kNoSlot || writer_[own] != stream || given_back(1u << own) != 0;
+    return is_read ? kShared | kOwn : kShared;
 }
 
 uint32_t Slots::available(uint32_t slots) const {
@@ -49,10 +59,9 @@ bool Slots::awaits_completion(uint32_t stream) const {
     return available(slots_of(stream)) != given_back(slots_of(stream));
 }
 
-// Single ones: the stream's own first, so that the shared ones are there for whoever has more to
-// send.
+// Single ones: own ones first, so that the shared ones are there for whoever has more to send.
 Room Slots::take(uint32_t stream, uint32_t wanted, bool tells) {
-    TUTTI_ASSERT(stream < kStreams, "the stream has a slot");
+    TUTTI_ASSERT(has_stream(stream), "the stream is there");
     if (wanted > 1) {
         const Room row = take_row(std::min(wanted, kPieceSlots));
         if (row.count > 1) return row;
@@ -61,7 +70,19 @@ Room Slots::take(uint32_t stream, uint32_t wanted, bool tells) {
     if (found == 0) return {std::exchange(ahead_, kNoSlot), 1, tells};
     const auto slot = static_cast<uint32_t>(std::countr_zero(found));
     taken_ ^= 1u << slot;
+    if (slot < kOwnSlots) {
+        streams_[stream].own = slot;
+        writer_[slot] = stream;
+    }
     return {slot};
+}
+
+bool Slots::hear(const AsideNote& note) {
+    if (!has_stream(note.stream) || note.stream == kSigns) return false;
+    uint32_t& own = streams_[note.stream].own;
+    if ((own == kAsideSlot) != (note.is_read != 0)) return false;
+    own = note.is_read != 0 ? kNoSlot : kAsideSlot;
+    return true;
 }
 
 // The longest row of shared ones, from the other end than single ones, which break up no more of
@@ -117,10 +138,12 @@ void Slots::complete(uint64_t number) {
 }
 
 bool Slots::arrive(uint32_t slot, const SlotHeader& header) {
-    if (slot >= kSlots || header.stream >= kStreams) return false;
+    const uint32_t number = stream_of(header);
+    if (slot >= kSlots || header.slot >= kSlotsMax || !has_stream(number)) return false;
     if (header.slots == 0 || header.slots > std::min(slot + 1, kPieceSlots)) return false;
     const uint32_t filled = bits_of(slot, header.slots);
-    const uint32_t allowed = header.slots == 1 ? slots_of(header.stream) : kShared;
+    const uint32_t own = number == kSigns ? 1u << kSignSlot : kOwn;
+    const uint32_t allowed = header.slots == 1 ? kShared | own : kShared;
     if ((filled & ~allowed) != 0 || (filled & occupied_) != 0) return false;
     if (header.number != received_) return false;
     if (awaits_ahead_) awaited_ = header.next < kSlots ? header.next : kNoSlot;
@@ -128,19 +151,50 @@ bool Slots::arrive(uint32_t slot, const SlotHeader& header) {
     occupied_ |= filled;
     filled_[slot] = filled;
     next_[slot] = kNoSlot;
-    uint32_t& last = last_[header.stream];
-    (last == kNoSlot ? first_[header.stream] : next_[last]) = slot;
-    last = slot;
+    if (slot < kOwnSlots) holder_[slot] = number;
+    Stream& stream = streams_[number];
+    (stream.last == kNoSlot ? stream.first : next_of(stream, stream.last)) = slot;
+    stream.last = slot;
     return true;
 }
 
 void Slots::release(uint32_t stream) {
-    const uint32_t slot = first_[stream];
+    Stream& of = streams_[stream];
+    const uint32_t slot = of.first;
     TUTTI_ASSERT(slot != kNoSlot, "a piece has come");
-    first_[stream] = next_[slot];
-    if (first_[stream] == kNoSlot) last_[stream] = kNoSlot;
+    of.first = next_of(of, slot);
+    if (of.first == kNoSlot) of.last = kNoSlot;
+    if (slot == kAsideSlot) {
+        of.has_aside = false;
+        read_aside_.push_back(stream);
+        return;
+    }
     occupied_ &= ~filled_[slot];
     freed_ ^= filled_[slot];
+}
+
+// Of a stream that has one aside, a broken peer has sent another.
+uint32_t Slots::crowded() const {
+    if (streams_.size() <= kFirstShared) return kNoSlot;
+    uint32_t left = occupied_ & kOwn;
+    if (std::popcount(left) + kOwnFree <= kOwnSlots) return kNoSlot;
+    for (; left != 0; left &= left - 1) {
+        const auto slot = static_cast<uint32_t>(std::countr_zero(left));
+        if (!streams_[holder_[slot]].has_aside) return slot;
+    }
+    return kNoSlot;
+}
+
+void Slots::put_aside(uint32_t slot) {
+    Stream& of = streams_[holder_[slot]];
+    uint32_t* at = &of.first;
+    while (*at != slot) at = &next_of(of, *at);
+    *at = kAsideSlot;
+    of.behind_aside = next_[slot];
+    if (of.last == slot) of.last = kAsideSlot;
+    of.has_aside = true;
+    occupied_ &= ~(1u << slot);
+    freed_ ^= 1u << slot;
 }
 
 // Early where many are untold; and always where none of the shared ones is sure to be free for a

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The slots of one end of a pair, for what it sends and for what it receives: which are free, when
-// they may be written again, what order messages have. No verbs, no memory, no I/O.
+// The slots of one end of a pair of processes, for what it sends and for what it receives, in all
+// teams that share the pair: which are free, when they may be written again, what order messages
+// have. No verbs, no memory, no I/O.
 //
 // Source: Kini 2003, Sections 5.3.1 and 5.3.3 (a block per sender, written by RDMA). Differs: its
 // odd and even buffers rest on one collective after the other; here calls may overlap, so slots are
@@ -11,14 +12,21 @@
 // to look at; its number, which is placed last, says that it is there. Pieces are taken in the
 // order in which they were written, with and without immediates.
 //
+// There are *own* slots and shared ones. A stream may have one piece in an own slot, whichever is
+// free, and any number in the shared ones. Of one team there are as many own slots as streams. Of
+// several there are fewer, so pieces that nobody has asked for are *put aside* before own slots run
+// short: copied into memory that their stream has for one such piece. The stream has no own slot
+// then until that has been read. What was put aside, and what of it was read, the reader tells by a
+// piece in the stream of signs (rc_aside.cpp).
+//
 // A piece of a message that goes on may fill several shared slots that lie next to each other: one
 // write, one immediate, one header at the end of the last of them.
 //
 // Invariants (checked here, and by tests/unit/transport/verbs):
 //   I1  A slot is written again only after the receiver gave it back, and after the write before is
 //       complete here (its memory is the device's until then).
-//   I2  Each stream has a slot of its own, the others are shared: a stream whose messages are
-//       received goes on, whatever lies in the others.
+//   I2  A stream whose messages are received goes on, whatever lies in the others' slots: it finds
+//       an own one, of which some are free, or will be as soon as the other end looks.
 //   I3  At most kSlots + kSlots + 1 immediates are on their way to an end: a piece in each slot,
 //       a word about each slot, and the last. So kRecvs receives are always enough.
 #pragma once
@@ -27,6 +35,7 @@
 #include <bit>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "transport/transport.h"
 
@@ -34,10 +43,21 @@ namespace tutti::transport::verbs {
 
 // An immediate has 32 bits: a slot's number, or one bit for each slot and two that say so.
 inline constexpr uint32_t kSlots = 30;
-// The streams of messages, and one of offers (rc_direct.cpp), which are read as they come.
-inline constexpr uint32_t kOffers = kSlotsMax;
-inline constexpr uint32_t kStreams = kOffers + 1;
-static_assert(kSlots > kStreams, "each stream has a slot of its own, and some are shared");
+// Those of messages' streams; of a team's first stream the first, if it is free.
+inline constexpr uint32_t kOwnSlots = kSlotsMax;
+// That of signs: offers (rc_direct.cpp), and what was put aside. They are read as they come.
+inline constexpr uint32_t kSignSlot = kOwnSlots;
+inline constexpr uint32_t kFirstShared = kSignSlot + 1;
+static_assert(kSlots > kFirstShared, "some are shared");
+// So many own ones are free at the reader, where there are more streams than own slots.
+inline constexpr uint32_t kOwnFree = 8;
+// Numbers of teams, of which none is used again.
+inline constexpr uint32_t kTeamsMax = 255;
+// The streams of a pair: that of signs, and by teams those of messages.
+inline constexpr uint32_t kSigns = 0;
+constexpr uint32_t stream_of(uint32_t team, uint32_t slot) { return 1 + team * kSlotsMax + slot; }
+constexpr uint32_t team_of(uint32_t stream) { return (stream - 1) / kSlotsMax; }
+constexpr uint32_t slot_of(uint32_t stream) { return (stream - 1) % kSlotsMax; }
 inline constexpr uint32_t kRecvs = 64;
 static_assert(kRecvs > 2 * kSlots);
 // Writes that may be under way; as many, and those that only look whether the other end is there.
@@ -53,7 +73,7 @@ inline constexpr uint32_t kTellAfter = 10;
 inline constexpr uint32_t kTellTailsAfter = 6;
 inline constexpr uint32_t kNoSlot = UINT32_MAX;
 // As many a piece has at most: half of the shared ones, so that two of them have room.
-inline constexpr uint32_t kPieceSlots = (kSlots - kStreams) / 2;
+inline constexpr uint32_t kPieceSlots = (kSlots - kFirstShared) / 2;
 // Of an end: what others count in, and where former values go that nobody asks for.
 inline constexpr uint32_t kCounter = 0;
 inline constexpr uint32_t kFormer = 1;
@@ -72,6 +92,8 @@ enum class Piece : uint8_t {
     kGivenUp,    // no data: the message ends here, and is none
     kAnnounced,  // no data: they go straight into the receiver's memory, once it offers some
     kWhole,      // no data: they are all there
+    kOffer,      // a sign: memory for a message that was announced
+    kAside,      // a sign: of which streams pieces were put aside, or were read there
 };
 
 // The numbers of a pair's pieces, one way, from here on: modulo 2^64, and soon over it, so that
@@ -89,12 +111,12 @@ struct SlotHeader {
     uint32_t bytes = 0;  // of the whole message
     uint32_t freed = 0;  // as in freed()
     uint16_t piece_bytes = 0;
-    uint8_t stream = 0;  // the MessageId's slot, or kOffers
+    uint8_t slot = 0;  // the MessageId's; of signs nothing
     Piece piece = Piece::kData;
     uint8_t next = 0xff;  // where the next piece comes that has no immediate; 0xff: none does
     uint8_t told = 0;     // immediates, this piece's too, modulo 2^8: more than are on their way
     uint8_t slots = 1;    // that the piece fills, of which its own is the last
-    uint8_t pad = 0;
+    uint8_t team = 0;
     uint64_t number = kFirstPiece;
 };
 static_assert(sizeof(SlotHeader) == 40 && kRecvs < 256);
@@ -106,9 +128,28 @@ struct Room {
     bool tells = true;  // by an immediate
 };
 
+// Of a piece of that kind.
+constexpr uint32_t stream_of(const SlotHeader& header) {
+    const bool is_sign = header.piece == Piece::kOffer || header.piece == Piece::kAside;
+    return is_sign ? kSigns : stream_of(header.team, header.slot);
+}
+
+// Of a stream, among slots: the piece that was put aside.
+inline constexpr uint32_t kAsideSlot = kSlots;
+
+// What a sign of kAside says, once for each stream.
+struct AsideNote {
+    uint32_t stream = 0;
+    uint32_t is_read = 0;  // else it was put aside
+};
+// So many in a piece at most.
+inline constexpr size_t kAsideNotes = 64;
+
 class Slots {
   public:
-    Slots();
+    // So many teams; allocates. Those that there are stay.
+    void make_room(uint32_t teams);
+    [[nodiscard]] bool has_stream(uint32_t stream) const { return stream < streams_.size(); }
 
     // ---- writing ----
     // The other end looks for pieces in memory.
@@ -135,6 +176,8 @@ class Slots {
     }
     // Behind what was written, one more piece of the stream can go.
     [[nodiscard]] bool may_go_on(uint32_t stream) const;
+    // What an AsideNote of the other end says. False where it cannot be.
+    bool hear(const AsideNote& note);
     // A slot for the stream was given back, and only that the write before is complete is missing.
     [[nodiscard]] bool awaits_completion(uint32_t stream) const;
     // All writes up to this one are complete.
@@ -155,11 +198,12 @@ class Slots {
     // A piece has come, its end into this slot. False where it breaks the order, or what slots are
     // for.
     bool arrive(uint32_t slot, const SlotHeader& header);
-    // Where the stream's first piece that has not been read ends; kNoSlot.
-    [[nodiscard]] uint32_t first(uint32_t stream) const { return first_[stream]; }
-    // How many slots that one fills.
+    // Where the stream's first piece that has not been read ends; kAsideSlot, kNoSlot.
+    [[nodiscard]] uint32_t first(uint32_t stream) const { return streams_[stream].first; }
+    // How many slots that one fills, or has filled.
     [[nodiscard]] uint32_t first_count(uint32_t stream) const {
-        return static_cast<uint32_t>(std::popcount(filled_[first_[stream]]));
+        const uint32_t slot = streams_[stream].first;
+        return slot == kAsideSlot ? 1 : static_cast<uint32_t>(std::popcount(filled_[slot]));
     }
     // That piece has been read: its slots may be written again.
     void release(uint32_t stream);
@@ -168,8 +212,35 @@ class Slots {
     // The other end needs to hear that by a word of its own.
     [[nodiscard]] bool must_tell() const;
     void told() { told_ = freed_; }
+    // An own slot whose piece is to be put aside; kNoSlot. Only where notes of it can be told at
+    // once: the slot must not be told without.
+    [[nodiscard]] uint32_t crowded() const;
+    [[nodiscard]] bool has_to_tell_aside() const {
+        return !read_aside_.empty() || crowded() != kNoSlot;
+    }
+    // Its stream.
+    [[nodiscard]] uint32_t stream_in(uint32_t slot) const { return holder_[slot]; }
+    // Its piece was copied; the slot may be written again.
+    void put_aside(uint32_t slot);
+    // Streams whose piece was read where it had been put aside, untold.
+    [[nodiscard]] const std::vector<uint32_t>& read_aside() const { return read_aside_; }
+    // So many of them were told, from the end.
+    void told_aside(size_t count) { read_aside_.resize(read_aside_.size() - count); }
 
   private:
+    // Of a stream, of pieces that it writes and that it reads.
+    struct Stream {
+        uint32_t own = kNoSlot;    // written into this last; kAsideSlot: not read yet there
+        uint32_t first = kNoSlot;  // to be read
+        uint32_t last = kNoSlot;
+        uint32_t behind_aside = kNoSlot;  // the next one behind the piece that was put aside
+        bool has_aside = false;
+    };
+    [[nodiscard]] uint32_t& next_of(Stream& stream, uint32_t slot) {
+        return slot == kAsideSlot ? stream.behind_aside : next_[slot];
+    }
+    // Where a single piece of the stream may go, by bits.
+    [[nodiscard]] uint32_t slots_of(uint32_t stream) const;
     // Those of these slots that were given back, by bits.
     [[nodiscard]] uint32_t given_back(uint32_t slots) const { return ~(taken_ ^ heard_) & slots; }
     // Those of these slots that may be written, by bits.
@@ -184,6 +255,7 @@ class Slots {
     uint64_t written_ = 0;
     uint64_t complete_ = 0;
     std::array<uint64_t, kSlots> write_of_{};
+    std::array<uint32_t, kOwnSlots> writer_{};  // the stream that has written there last
     uint64_t sent_ = kFirstPiece;
     bool chooses_ahead_ = false;
     uint32_t ahead_ = kNoSlot;
@@ -192,9 +264,10 @@ class Slots {
     uint32_t occupied_ = 0;
     uint32_t freed_ = 0;
     uint32_t told_ = 0;
-    std::array<uint32_t, kStreams> first_;
-    std::array<uint32_t, kStreams> last_;
-    std::array<uint32_t, kSlots> next_;
+    std::vector<Stream> streams_{1};
+    std::vector<uint32_t> read_aside_;          // room for all streams
+    std::array<uint32_t, kOwnSlots> holder_{};  // the stream whose piece lies there
+    std::array<uint32_t, kSlots> next_{};
     std::array<uint32_t, kSlots> filled_{};  // by the piece that ends there, as bits
     uint64_t received_ = kFirstPiece;
     bool awaits_ahead_ = false;

@@ -103,14 +103,15 @@ TEST(Direct, LongMessagesLeaveRoomForShortOnes) {
 TEST(Direct, AnOfferOfAWrongSizeIsRefused) {
     test::FakeVerbs verbs(2, {});
     const auto stranger = std::move(verbs.device(0).make_endpoint(need_of(1, kMtuBytes)).value());
-    Rc end(std::move(verbs.device(1).make_endpoint(need_of(1, kMtuBytes)).value()), verbs,
-           kMtuBytes, {0}, kDirectBytes);
-    ASSERT_TRUE(stranger->connect(0, verbs.device(1).port(), end.card(0)));
-    ASSERT_TRUE(end.connect(0, verbs.device(0).port(), stranger->card(0)));
+    const auto end =
+        Rc::make_first(std::move(verbs.device(1).make_endpoint(need_of(1, kMtuBytes)).value()),
+                       verbs, kMtuBytes, {0}, kDirectBytes);
+    ASSERT_TRUE(stranger->connect(0, verbs.device(1).port(), end->links().card(0)));
+    ASSERT_TRUE(end->links().connect(0, verbs.device(0).port(), stranger->card(0)));
     std::vector<std::byte> memory(20'000);
     Ticket sent;
-    end.send(0, {.slot = 3}, memory.data(), memory.size(), sent);
-    const SlotHeader header{.bytes = 32, .piece_bytes = 8, .stream = kOffers};
+    end->send(0, {.slot = 3}, memory.data(), memory.size(), sent);
+    const SlotHeader header{.bytes = 32, .piece_bytes = 8, .piece = Piece::kOffer};
     std::byte* own = stranger->memory().data();
     const uint64_t bytes = memory.size();
     const uint32_t stream = 3;
@@ -118,15 +119,15 @@ TEST(Direct, AnOfferOfAWrongSizeIsRefused) {
     std::memcpy(own + 16, &stream, sizeof stream);
     std::memcpy(own + 32, &header, sizeof header);
     const Write offer{.bytes = 32 + sizeof header,
-                      .remote_offset = size_t{kOffers + 1} * kMtuBytes - 32 - sizeof header,
-                      .immediate = kOffers};
+                      .remote_offset = size_t{kSignSlot + 1} * kMtuBytes - 32 - sizeof header,
+                      .immediate = kSignSlot};
     ASSERT_EQ(stranger->write(0, offer), 0);
     while (!verbs.is_idle()) {
         verbs.pump();
-        end.poll();
+        end->poll();
     }
     EXPECT_EQ(sent.state, State::kFailed);
-    EXPECT_EQ(end.error(), "RDMA to rank 0 failed: an offer of memory has a wrong size");
+    EXPECT_EQ(end->error(), "RDMA to rank 0 failed: an offer of memory has a wrong size");
     EXPECT_EQ(verbs.exposed(), 0u);
 }
 
@@ -226,13 +227,13 @@ TEST(Direct, MemoryOfWhatWasCalledOffMayBeGivenUp) {
         ends.ends[0]->cancel(sent);
         ends.ends[1]->cancel(received);
         EXPECT_EQ(ends.verbs.exposed(), 1u);
-        ends.ends[0]->give_up_memory();
+        ends.ends[0]->give_up();
         expect_nothing_left(ends);
         source.unmap();
         target.unmap();
         // What was on its way fails.
         for (int i = 0; i < 1000; ++i) ends.verbs.pump();
-        ends.ends[0]->give_up_memory();
+        ends.ends[0]->give_up();
         expect_nothing_left(ends);
         ASSERT_TRUE(ends.run_until([&] { return !ends.ends[0]->error().empty(); }));
         expect_nothing_left(ends);
@@ -248,7 +249,7 @@ TEST(Direct, GivingUpMemoryLeavesWhatGoesOn) {
     recv(ends, letter);
     send(ends, letter);
     while (!is_over(letter)) {
-        for (auto& end : ends.ends) end->give_up_memory();
+        for (auto& end : ends.ends) end->give_up();
         ends.turn();
     }
     EXPECT_EQ(letter.got, letter.sent);

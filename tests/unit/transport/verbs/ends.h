@@ -28,15 +28,16 @@ class Ranks {
         const auto rank = static_cast<Rank>(ends.size());
         const auto pairs = static_cast<uint32_t>(peers.size());
         auto endpoint = verbs.device(rank).make_endpoint(need_of(pairs, kMtuBytes));
-        ends.push_back(std::make_unique<Rc>(std::move(endpoint.value()), verbs, kMtuBytes, peers,
-                                            direct_bytes, polls_tails));
+        ends.push_back(Rc::make_first(std::move(endpoint.value()), verbs, kMtuBytes, peers,
+                                      direct_bytes, polls_tails));
     }
     // When all are there.
     void connect_all() {
         for (Rank rank = 0; rank < ends.size(); ++rank) {
             for (const Rank peer : ends[rank]->peers()) {
-                EXPECT_TRUE(ends[rank]->connect(pair_with(rank, peer), verbs.device(peer).port(),
-                                                ends[peer]->card(pair_with(peer, rank))));
+                EXPECT_TRUE(ends[rank]->links().connect(
+                    pair_with(rank, peer), verbs.device(peer).port(),
+                    ends[peer]->links().card(pair_with(peer, rank))));
             }
         }
     }

@@ -364,7 +364,7 @@ TEST(Exposed, MemoryThatWasCalledOffMayBeGivenUp) {
         ends.ends[0]->cancel(parcel.sent);
         if (is_concealed) ends.ends[0]->conceal(source.all());
         EXPECT_EQ(ends.verbs.exposed(), 2u);
-        ends.ends[0]->give_up_memory();
+        ends.ends[0]->give_up();
         EXPECT_EQ(ends.verbs.exposed(), is_concealed ? 1u : 2u);
         for (auto& end : ends.ends) end.reset();
         expect_nothing_left(ends);

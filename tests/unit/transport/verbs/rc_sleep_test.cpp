@@ -41,15 +41,15 @@ class Dormitory {
             for (Rank peer = 0; peer < kSleepers; ++peer) {
                 if (peer != rank) peers.push_back(peer);
             }
-            ends[rank] = std::make_unique<Rc>(std::move(endpoint.value()), verbs, kSlotBytes, peers,
-                                              direct_bytes);
+            ends[rank] =
+                Rc::make_first(std::move(endpoint.value()), verbs, kSlotBytes, peers, direct_bytes);
         }
         for (Rank rank = 0; rank < kSleepers; ++rank) {
             for (Rank peer = 0; peer < kSleepers; ++peer) {
                 if (peer == rank) continue;
                 const auto connected =
-                    ends[rank]->connect(pair_with(rank, peer), verbs.device(peer).port(),
-                                        ends[peer]->card(pair_with(peer, rank)));
+                    ends[rank]->links().connect(pair_with(rank, peer), verbs.device(peer).port(),
+                                                ends[peer]->links().card(pair_with(peer, rank)));
                 EXPECT_TRUE(connected);
             }
         }

@@ -83,9 +83,9 @@ Counts counts_of_64_kib(uint32_t senders, const std::array<bool, 2>& polls_tails
 // By packets it would be 67 pieces a message. One way a word goes back for some ten slots.
 TEST(Rc, ALongerMessageTakesFewWrites) {
     EXPECT_EQ(counts_of_64_kib(1, {}), (Counts{237, 237, 341}));
-    EXPECT_EQ(counts_of_64_kib(2, {}), (Counts{388, 388, 709}));
-    EXPECT_EQ(counts_of_64_kib(1, {true, true}), (Counts{311, 260, 415}));
-    EXPECT_EQ(counts_of_64_kib(2, {true, true}), (Counts{521, 438, 808}));
+    EXPECT_EQ(counts_of_64_kib(2, {}), (Counts{368, 368, 685}));
+    EXPECT_EQ(counts_of_64_kib(1, {true, true}), (Counts{316, 264, 423}));
+    EXPECT_EQ(counts_of_64_kib(2, {true, true}), (Counts{488, 430, 795}));
 }
 
 TEST(Rc, WhatOneEndSentComesThoughItIsGone) {

@@ -182,9 +182,10 @@ TEST(Tails, WhoLooksInMemoryDoesNotSleep) {
     test::FakeVerbs verbs(1, {});
     Need need = need_of(1, kMtuBytes);
     need.may_sleep = true;
-    Rc end(std::move(verbs.device(0).make_endpoint(need).value()), verbs, kMtuBytes, {1}, 0, true);
-    EXPECT_EQ(end.wait_fd(), -1);
-    EXPECT_FALSE(end.arm());
+    const auto end = Rc::make_first(std::move(verbs.device(0).make_endpoint(need).value()), verbs,
+                                    kMtuBytes, {1}, 0, true);
+    EXPECT_EQ(end->wait_fd(), -1);
+    EXPECT_FALSE(end->arm());
 }
 
 }  // namespace

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/verbs/links.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+
+#include "base/assert.h"
+#include "transport/verbs/rc.h"
+
+namespace tutti::transport::verbs {
+namespace {
+
+// The clock costs as much as a look into the queue.
+constexpr uint32_t kPollsPerClock = 256;
+
+}  // namespace
+
+Need need_of(uint32_t links, uint32_t mtu_bytes) {
+    return {links, kSends, kRecvs, size_t{2} * kSlots * mtu_bytes, kWords, mtu_bytes};
+}
+
+Links::Links(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_bytes, uint32_t links,
+             bool polls_tails)
+    : endpoint_(std::move(endpoint)),
+      clock_(clock),
+      slot_bytes_(mtu_bytes),
+      count_(links),
+      polls_tails_(polls_tails),
+      links_(std::make_unique<Link[]>(links)),
+      looked_ns_(clock.now_ns()) {
+    TUTTI_ASSERT(slot_bytes_ > sizeof(SlotHeader) && kPieceSlots * slot_bytes_ <= UINT16_MAX &&
+                     slot_bytes_ % alignof(SlotHeader) == 0,
+                 "a slot has room for a message");
+    if (polls_tails_) prepare_tails();
+}
+
+Links::~Links() = default;
+
+Result<Done> Links::connect(uint32_t link, const PortCard& port, const PairCard& other) {
+    auto connected = endpoint_->connect(link, port, other);
+    links_[link].is_connected = static_cast<bool>(connected);
+    if (other.polls_tails != 0) links_[link].slots.choose_ahead();
+    links_[link].is_counted = other.words != 0 && !endpoint_->words().empty();
+    return connected;
+}
+
+PairCard Links::card(uint32_t link) const {
+    PairCard card = endpoint_->card(link);
+    card.polls_tails = polls_tails_ ? 1 : 0;
+    return card;
+}
+
+bool Links::has_room() const {
+    const bool is_whole = std::none_of(links_.get(), links_.get() + count_, [](const Link& at) {
+        return at.has_failed || at.is_left_by_peer;
+    });
+    return is_whole && !is_closing_ && open_ > 0 && next_team() < kTeamsMax;
+}
+
+void Links::join(Rc& team, uint32_t number) {
+    TUTTI_ASSERT(number >= teams_.size() && number < kTeamsMax && !is_closing_,
+                 "the number is new");
+    teams_.reserve(number + 1);
+    for (uint32_t link = 0; link < count_; ++link) links_[link].slots.make_room(number + 1);
+    teams_.resize(number + 1);
+    teams_[number] = &team;
+    ++open_;
+}
+
+void Links::leave(Rc& team) {
+    TUTTI_ASSERT(open_ > 0 && teams_[team.number()] == &team, "it has joined");
+    if (--open_ == 0) is_closing_ = true;
+    for (uint32_t link = 0; link < count_; ++link) advance(link);
+}
+
+void Links::forget(Rc& team) {
+    teams_[team.number()] = nullptr;
+    if (!team.has_closed()) --open_;
+}
+
+bool Links::has_others(const Rc& team) const { return open_ > (team.has_closed() ? 0u : 1u); }
+
+// A link's memory: the slots that the peer writes, then those from which this end sends.
+std::byte* Links::header_memory(uint32_t link, uint32_t slot, bool is_own) const {
+    const size_t number = (size_t{2} * link + (is_own ? 1 : 0)) * kSlots + slot;
+    return endpoint_->memory().data() + (number + 1) * slot_bytes_ - sizeof(SlotHeader);
+}
+
+const std::byte* Links::first_header(uint32_t link, uint32_t stream) const {
+    const uint32_t slot = links_[link].slots.first(stream);
+    if (slot != kAsideSlot) return header_memory(link, slot, false);
+    return teams_[team_of(stream)]->aside_memory(link, slot_of(stream)) + slot_bytes_ -
+           sizeof(SlotHeader);
+}
+
+// What lies there may look like later pieces' ends.
+void Links::release(uint32_t link, uint32_t stream) {
+    Slots& slots = links_[link].slots;
+    const uint32_t slot = slots.first(stream);
+    if (polls_tails_ && slot != kAsideSlot && slots.first_count(stream) > 1) {
+        uint64_t number = 0;
+        std::memcpy(&number, header_memory(link, slot, false) + offsetof(SlotHeader, number),
+                    sizeof number);
+        hide_data(link, {slot, slots.first_count(stream)}, number);
+    }
+    slots.release(stream);
+}
+
+void Links::mark(uint32_t link, uint32_t team) {
+    links_[link].marked[team / 64] |= uint64_t{1} << team % 64;
+}
+
+bool Links::post(uint32_t link, const Write& write) {
+    return is_posted(link, endpoint_->write(link, write));
+}
+
+bool Links::is_posted(uint32_t link, int outcome) {
+    if (outcome == 0) return true;
+    fail(link, "a write could not be posted: ", std::strerror(outcome));
+    return false;
+}
+
+// That a long message is whole rests on an immediate, which says so of the writes before it; other
+// pieces on their own end.
+Room Links::take_room(uint32_t link, uint32_t stream, uint32_t wanted, Piece piece) {
+    Slots& slots = links_[link].slots;
+    if (!slots.may_write()) return {};
+    return slots.take(stream, wanted, piece == Piece::kWhole);
+}
+
+// False where the link has failed. Who sleeps there is woken by the last piece of a message, and by
+// one behind which the next has to wait, for slots that it may have to give back: so what is posted
+// at once ends with one that wakes.
+bool Links::write_piece(uint32_t link, const Room& room, SlotHeader header, const void* data,
+                        bool is_last) {
+    Slots& slots = links_[link].slots;
+    header.slots = static_cast<uint8_t>(room.count);
+    slots.sign(header, room.tells);
+    std::byte* end = header_memory(link, room.slot, true);
+    std::byte* memory = end - header.piece_bytes;
+    std::memcpy(end, &header, sizeof header);
+    if (header.piece_bytes > 0) std::memcpy(memory, data, header.piece_bytes);
+    Write write;
+    write.offset = static_cast<size_t>(memory - endpoint_->memory().data());
+    write.bytes = sizeof header + header.piece_bytes;
+    write.remote_offset = (room.slot + 1) * slot_bytes_ - write.bytes;
+    write.tells = room.tells;
+    write.immediate = room.slot;
+    write.number = slots.write(room);
+    write.is_signaled = slots.must_signal(write.number, true);
+    write.wakes = is_last || !slots.may_go_on(stream_of(header));
+    return post(link, write);
+}
+
+// also: kIsLast, whose completion is waited for, or nothing.
+void Links::tell(uint32_t link, uint32_t also) {
+    Slots& slots = links_[link].slots;
+    Write write;
+    write.immediate = kIsWord | also | slots.freed();
+    write.number = slots.write();
+    write.is_signaled = also != 0 || slots.must_signal(write.number);
+    if (also != 0) links_[link].last_number = write.number;
+    slots.count_immediate();
+    slots.told();
+    post(link, write);
+}
+
+// Teams that have nothing left to do are taken off.
+void Links::advance_teams(uint32_t link) {
+    Link& at = links_[link];
+    for (size_t word = 0; word < at.marked.size(); ++word) {
+        for (uint64_t left = at.marked[word]; left != 0 && !at.has_failed; left &= left - 1) {
+            const auto number =
+                static_cast<uint32_t>(word * 64) + static_cast<uint32_t>(std::countr_zero(left));
+            Rc* team = number < teams_.size() ? teams_[number] : nullptr;
+            if (team && team->advance_on(link)) continue;
+            at.marked[word] &= ~(uint64_t{1} << number % 64);
+        }
+    }
+}
+
+void Links::advance(uint32_t link) {
+    Link& at = links_[link];
+    if (at.has_failed || !at.is_connected) return;
+    put_aside(link);
+    if (!at.has_failed) advance_teams(link);
+    if (at.has_failed || at.last_number != 0 || !at.slots.may_write()) return;
+    if (is_closing_) {
+        tell(link, kIsLast);
+    } else if (at.slots.must_tell()) {
+        tell(link, 0);
+    }
+}
+
+// What was written before it is there, whatever a device does.
+void Links::arrive(uint32_t link, uint32_t immediate) {
+    Link& at = links_[link];
+    if (const int outcome = endpoint_->recv(link); outcome != 0) {
+        fail(link, "a receive could not be posted: ", std::strerror(outcome));
+        return;
+    }
+    take_tails(link);
+    if (at.has_failed) return;
+    at.slots.hear_immediate();
+    if ((immediate & kIsWord) != 0) {
+        at.slots.hear(immediate);
+        at.is_left_by_peer |= (immediate & kIsLast) != 0;
+    } else {
+        take_piece(link, immediate);
+    }
+}
+
+void Links::take_piece(uint32_t link, uint32_t slot) {
+    Link& at = links_[link];
+    SlotHeader header;
+    const std::byte* end = slot < kSlots ? header_memory(link, slot, false) : nullptr;
+    if (end) std::memcpy(&header, end, sizeof header);
+    if (!end || !at.slots.arrive(slot, header)) {
+        fail(link, "a piece of a message came out of turn");
+        return;
+    }
+    at.slots.hear(header.freed);
+    Rc* team = header.team < teams_.size() ? teams_[header.team] : nullptr;
+    if (header.piece == Piece::kAside) {
+        if (!take_notes(link, header, end)) fail(link, "what was put aside was told out of turn");
+    } else if (team && team->has_pair(link)) {
+        team->take_piece(link, header, end);
+    } else {
+        release(link, stream_of(header));
+    }
+}
+
+void Links::complete(const Completion& completion) {
+    const uint32_t link = completion.pair;
+    if (completion.status != 0) {
+        fail_by(completion);
+        return;
+    }
+    if (links_[link].has_failed) return;
+    if (completion.is_recv) {
+        arrive(link, completion.immediate);
+    } else {
+        links_[link].slots.complete(completion.number);
+    }
+    advance(link);
+}
+
+// Once: a peer that sends on and on keeps nobody here. False where there was none.
+bool Links::take_completions() {
+    const int found = endpoint_->poll(completions_);
+    if (found < 0) {
+        for (uint32_t link = 0; link < count_; ++link)
+            fail(link, "the completion queue was overrun");
+        return true;
+    }
+    for (int i = 0; i < found; ++i) complete(completions_[i]);
+    look_for_cause();
+    return found > 0;
+}
+
+void Links::poll() {
+    take_completions();
+    if (++polls_ % kPollsPerClock == 0) look_if_due();
+}
+
+// Nothing is under way to that end any more, or never was, or it is given up.
+bool Links::is_over(const Link& at) {
+    const bool is_sent = at.last_number != 0 && at.slots.is_complete(at.last_number);
+    return at.has_failed || !at.is_connected || is_sent;
+}
+
+// An end that has left wants nothing more, and may be gone, so that nothing sent to it completes.
+bool Links::has_left() const {
+    return std::all_of(links_.get(), links_.get() + count_,
+                       [](const Link& at) { return is_over(at) || at.is_left_by_peer; });
+}
+
+// One that has left and is there still waits for this end's last word.
+bool Links::is_closed() const {
+    return std::all_of(links_.get(), links_.get() + count_, [](const Link& at) {
+        return is_over(at) && (at.has_failed || !at.is_connected || at.is_left_by_peer);
+    });
+}
+
+}  // namespace tutti::transport::verbs

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Several teams of the same two processes, by one link.
+#include "transport/verbs/links.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/prng.h"
+#include "sim/seeds.h"
+#include "unit/transport/verbs/ends.h"
+
+namespace tutti::transport::verbs {
+namespace {
+
+constexpr size_t kDirectBytes = 16'000;
+
+// Each team is an end at either process. In every second team the ranks are the other way round.
+class Teams : public Ends {
+  public:
+    explicit Teams(const test::FakeRules& rules, size_t direct_bytes = 0,
+                   const std::array<bool, 2>& polls_tails = {})
+        : Ends(rules, direct_bytes, polls_tails), direct_bytes_(direct_bytes) {}
+    // The next one, at both; its number.
+    uint32_t join() {
+        const uint32_t number = std::max(shared(0)->next_team(), shared(1)->next_team());
+        for (const uint32_t at : {0u, 1u}) {
+            others[at].resize(number + 1);
+            others[at][number] =
+                std::make_unique<Rc>(shared(at), number, std::vector<Rank>{rank_of(number, 1 - at)},
+                                     std::vector<uint32_t>{0}, direct_bytes_);
+        }
+        return number;
+    }
+    static Rank rank_of(uint32_t number, uint32_t at) { return number % 2 == 0 ? at : 1 - at; }
+    std::shared_ptr<Links> shared(uint32_t at) {
+        if (!shared_[at]) shared_[at] = ends[at]->share();
+        return shared_[at];
+    }
+    Rc* team(uint32_t at, uint32_t number) {
+        return number == 0 ? ends[at].get() : others[at][number].get();
+    }
+    void turn_all() {
+        verbs.pump();
+        for (const uint32_t at : {0u, 1u}) {
+            if (ends[at]) ends[at]->poll();
+            for (auto& one : others[at]) {
+                if (one) one->poll();
+            }
+        }
+    }
+    template <class Condition>
+    bool run_all_until(Condition condition) {
+        for (int i = 0; i < kTurnsMax; ++i) {
+            if (condition()) return true;
+            turn_all();
+        }
+        return false;
+    }
+
+    std::array<std::vector<std::unique_ptr<Rc>>, 2> others;  // by number, but the first
+
+  private:
+    size_t direct_bytes_;
+    std::array<std::shared_ptr<Links>, 2> shared_;
+};
+
+struct Post {
+    uint32_t team = 0;
+    Letter* letter = nullptr;  // `from` is the process
+};
+
+void send_in(Teams& teams, const Post& post) {
+    Letter& letter = *post.letter;
+    teams.team(letter.from, post.team)
+        ->send(Teams::rank_of(post.team, 1 - letter.from), letter.id, letter.sent.data(),
+               letter.sent.size(), letter.send);
+}
+
+void recv_in(Teams& teams, const Post& post) {
+    Letter& letter = *post.letter;
+    letter.is_received = true;
+    teams.team(1 - letter.from, post.team)
+        ->recv(Teams::rank_of(post.team, letter.from), letter.id, letter.got.data(),
+               letter.got.size(), letter.recv);
+}
+
+void end_all(Teams& teams, uint32_t count) {
+    for (uint32_t number = 0; number < count; ++number) {
+        for (const uint32_t at : {0u, 1u}) {
+            if (Rc* team = teams.team(at, number)) team->close();
+        }
+    }
+    ASSERT_TRUE(teams.run_all_until([&] {
+        bool is_closed = true;
+        for (uint32_t number = 0; number < count; ++number) {
+            for (const uint32_t at : {0u, 1u}) {
+                if (Rc* team = teams.team(at, number)) is_closed &= team->is_closed();
+            }
+        }
+        return is_closed;
+    }));
+    expect_nothing_left(teams);
+}
+
+// Messages of all lengths in four teams, of which two are asked for much later than they come: the
+// others go on meanwhile, and nothing is lost.
+TEST(Links, TeamsSeeds) {
+    const test::Seeds seeds = test::Seeds::wanted(500);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        SCOPED_TRACE(test::replay(seed));
+        Prng prng(seed);
+        const std::array<bool, 2> tails{seed % 4 == 1 || seed % 4 == 2, seed % 4 == 2};
+        Teams teams({.seed = seed, .ends_last = seed % 4 != 0}, seed % 3 == 0 ? kDirectBytes : 0,
+                    tails);
+        uint32_t count = 1;
+        for (; count < 4; ++count) ASSERT_EQ(teams.join(), count);
+        std::deque<Letter> letters;
+        std::vector<Post> posts;
+        const auto post_receives = [&](bool late) {
+            for (const Post& post : posts) {
+                if (!post.letter->is_received && (late || post.team < 2)) recv_in(teams, post);
+            }
+        };
+        for (uint32_t i = 0; i < 150; ++i) {
+            const auto from = static_cast<Rank>(prng.below(2));
+            const auto slot = static_cast<uint32_t>(prng.below(kSlotsMax));
+            const size_t bytes = prng.below(4) == 0 ? prng.below(40'000) : prng.below(1200);
+            Letter& letter = write(letters, prng, from, slot, bytes);
+            posts.push_back({static_cast<uint32_t>(prng.below(count)), &letter});
+            send_in(teams, posts.back());
+            if (prng.below(2) == 0) post_receives(false);
+            for (uint64_t turns = prng.below(30); turns > 0; --turns) teams.turn_all();
+        }
+        post_receives(false);
+        ASSERT_TRUE(teams.run_all_until([&] {
+            return std::ranges::all_of(
+                posts, [](const Post& post) { return post.team >= 2 || is_over(*post.letter); });
+        })) << "teams keep each other waiting";
+        post_receives(true);
+        ASSERT_TRUE(teams.run_all_until([&] { return std::ranges::all_of(letters, is_over); }));
+        for (const Letter& letter : letters) ASSERT_EQ(letter.got, letter.sent);
+        end_all(teams, count);
+        if (HasFatalFailure()) return;
+    }
+}
+
+// What a team sent before it was freed comes, by links that others have; those go on, and a later
+// team takes another number.
+TEST(Links, TeamsComeAndGo) {
+    for (uint64_t seed = 1; seed <= 50; ++seed) {
+        Prng prng(seed);
+        Teams teams({.seed = seed});
+        std::deque<Letter> letters;
+        uint32_t number = 0;
+        for (int i = 0; i < 20; ++i) {
+            const uint32_t before = number;
+            number = teams.join();
+            EXPECT_EQ(number, before + 1);
+            const Post post{number, &write(letters, prng, i % 2, 3, prng.below(30'000))};
+            send_in(teams, post);
+            ASSERT_TRUE(teams.run_all_until(
+                [&] { return post.letter->send.state == State::kDone || prng.below(50) == 0; }));
+            recv_in(teams, post);
+            ASSERT_TRUE(teams.run_all_until([&] { return is_over(*post.letter); }));
+            ASSERT_EQ(post.letter->got, post.letter->sent);
+            for (const uint32_t at : {0u, 1u}) {
+                Rc& team = *teams.team(at, number);
+                team.close();
+                ASSERT_TRUE(teams.run_all_until([&] { return team.is_closed(); }));
+                teams.others[at][number].reset();
+            }
+        }
+        EXPECT_FALSE(teams.shared(0)->is_closing());
+        end_all(teams, 1);
+    }
+}
+
+// What nobody received of a team that is gone takes no slot from the others.
+TEST(Links, WhatATeamLeavesBehindIsDropped) {
+    Teams teams({});
+    Prng prng(1);
+    std::deque<Letter> letters;
+    for (int i = 0; i < 10; ++i) {
+        const uint32_t number = teams.join();
+        for (uint32_t slot = 0; slot < kSlotsMax; ++slot) {
+            send_in(teams, {number, &write(letters, prng, 0, slot, 100)});
+        }
+        for (int turn = 0; turn < 300; ++turn) teams.turn_all();
+        for (const uint32_t at : {1u, 0u}) {
+            teams.team(at, number)->close();
+            teams.others[at][number].reset();
+        }
+    }
+    for (uint32_t slot = 0; slot < kSlotsMax; ++slot) {
+        const Post post{0, &write(letters, prng, 0, slot, 30'000)};
+        send_in(teams, post);
+        recv_in(teams, post);
+        ASSERT_TRUE(teams.run_all_until([&] { return is_over(*post.letter); }));
+    }
+    end_all(teams, 1);
+}
+
+// Each says it of its own rank of that process.
+TEST(Links, ALinkThatFailsFailsAllTeams) {
+    Teams teams({});
+    const uint32_t number = teams.join();
+    Prng prng(1);
+    std::deque<Letter> letters;
+    const Post post{number, &write(letters, prng, 0, 3, 100)};
+    recv_in(teams, post);
+    teams.verbs.cut(0);
+    send_in(teams, post);
+    ASSERT_TRUE(teams.run_all_until([&] { return !teams.ends[0]->error().empty(); }));
+    EXPECT_EQ(teams.ends[0]->error().find("RDMA to rank 1 failed: "), 0u) << teams.ends[0]->error();
+    EXPECT_EQ(teams.team(0, number)->error().find("RDMA to rank 0 failed: "), 0u)
+        << teams.team(0, number)->error();
+    EXPECT_FALSE(teams.shared(0)->has_room());
+}
+
+// Ranks of one team that do not run the same call say nothing of the other team.
+TEST(Links, ADisagreementIsTheTeamsAlone) {
+    Teams teams({});
+    const uint32_t number = teams.join();
+    Prng prng(1);
+    std::deque<Letter> letters;
+    const Post bad{number, &write(letters, prng, 0, 3, 100)};
+    send_in(teams, bad);
+    bad.letter->id.word.call ^= 1;
+    recv_in(teams, bad);
+    ASSERT_TRUE(teams.run_all_until([&] { return bad.letter->recv.state == State::kFailed; }));
+    EXPECT_EQ(teams.team(1, number)->error(), "rank 1 runs another call");
+    EXPECT_EQ(teams.ends[1]->error(), "");
+    EXPECT_TRUE(teams.shared(0)->has_room());
+    const Post good{0, &write(letters, prng, 0, 3, 100)};
+    send_in(teams, good);
+    recv_in(teams, good);
+    ASSERT_TRUE(teams.run_all_until([&] { return is_over(*good.letter); }));
+    // A failed team never closes; what is still coming for it goes.
+    for (const uint32_t at : {0u, 1u}) teams.team(at, number)->give_up();
+    for (const uint32_t at : {0u, 1u}) teams.others[at][number].reset();
+    end_all(teams, 1);
+}
+
+// A message of a team alone costs what it did.
+TEST(Links, ATeamCostsTheOthersNothing) {
+    std::array<Counts, 2> counts{};
+    for (const uint32_t more : {0u, 1u}) {
+        Teams teams({.seed = 3});
+        for (uint32_t i = 0; i < more * 50; ++i) teams.join();
+        Prng prng(1);
+        std::deque<Letter> letters;
+        for (uint32_t i = 0; i < 200; ++i) {
+            const Post post{0, &write(letters, prng, i % 2, 0, 500)};
+            recv_in(teams, post);
+            send_in(teams, post);
+            ASSERT_TRUE(teams.run_all_until([&] { return is_over(*post.letter); }));
+        }
+        counts[more] = counts_of(teams.verbs);
+    }
+    EXPECT_EQ(counts[0], counts[1]);
+    EXPECT_EQ(counts[0].writes, 200u);
+}
+
+}  // namespace
+}  // namespace tutti::transport::verbs
