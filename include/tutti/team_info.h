@@ -96,7 +96,8 @@ typedef struct tutti_verbs_info {
     uint32_t hosts;
     uint32_t peers;        /* with which this member is connected; to others messages go as before */
     uint32_t polls_tails;  /* 1: it finds messages by their ends in memory (TUTTI_VERBS_TAIL) */
-    uint64_t memory_bytes; /* that it has registered for them */
+    uint32_t shares;       /* 1: by connections that an earlier team has made, with its memory */
+    uint64_t memory_bytes; /* that it has registered for them; 0 where it shares */
     uint64_t long_messages; /* that it has sent straight from memory to memory */
     uint64_t long_copied;   /* that it has not, since one end could not register its memory */
     uint64_t additions;     /* messages that were atomic additions to counters, there and here */

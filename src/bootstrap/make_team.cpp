@@ -353,7 +353,7 @@ Result<Done> TeamMaker::make_across() {
     if (auto named = name_hosts(); !named) return named;
     if (is_crowded_) inter_node_->set_crowded();
     const std::string& name = team_->members().name;
-    auto verbs = make_verbs(context_, all_, *inter_node_, name, is_crowded_);
+    auto verbs = make_verbs(context_, all_, *inter_node_, name, is_crowded_, is_in_turn_);
     if (!verbs) return verbs;
     Report report = guarded([&] {
         await_speed();

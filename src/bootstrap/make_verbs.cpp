@@ -2,6 +2,8 @@
 // Connecting the members of a team by RDMA. Each round is one allgather over all of them:
 //
 //   1  who has a port, on which network
+//      of those whose calls are made in turn: which connections of an earlier team would do? Where
+//      all have the same ones, these are the team's, and there is but a last word
 //   2  the cards of all ends of pairs, so many at a time
 //   3  has everybody connected its ends? From here on packets may come
 //   4  has every message of the probe arrived?
@@ -14,12 +16,15 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "arena/process.h"
 #include "base/text.h"
 #include "bootstrap/verbs_peers.h"
+#include "engine/process_links.h"
 #include "transport/verbs/rc.h"
 
 namespace tutti::bootstrap {
@@ -28,6 +33,7 @@ namespace {
 using transport::Rank;
 using transport::State;
 using transport::verbs::Device;
+using transport::verbs::Links;
 using transport::verbs::PairCard;
 using transport::verbs::PortCard;
 using transport::verbs::Rc;
@@ -42,7 +48,16 @@ constexpr uint64_t kVerbsProbeNsMax = 10'000'000'000;
 struct OwnPort {
     Obstacle obstacle = Obstacle::kNone;
     uint32_t peers = 0;
+    uint64_t member = 0;
     PortCard card;
+};
+
+// Links that would do for a member.
+struct LinksOffer {
+    static constexpr uint64_t kNone = 0;
+    static constexpr uint64_t kAny = UINT64_MAX;  // it needs none
+    uint64_t id = kNone;
+    Links::Teams free;  // numbers that the team may have on them
 };
 
 // Some at a time: of 65,536 members 14 MB.
@@ -51,6 +66,7 @@ struct Cards {
     Obstacle obstacle = Obstacle::kNone;
     uint32_t pad = 0;
     uint64_t exposed_bytes = 0;  // from where registering memory for a call pays there
+    uint64_t links_id = 0;       // rank 0's is the links'
     PairCard of[kAtOnce];
 };
 
@@ -65,8 +81,12 @@ struct PairProbe {
 class VerbsMaker {
   public:
     VerbsMaker(engine::Context& context, Circle& all, engine::InterNode& inter_node,
-               bool is_crowded)
-        : context_(context), all_(all), inter_node_(inter_node), is_crowded_(is_crowded) {}
+               bool is_crowded, bool is_in_turn)
+        : context_(context),
+          all_(all),
+          inter_node_(inter_node),
+          is_crowded_(is_crowded),
+          is_in_turn_(is_in_turn) {}
     // Done where all members have it.
     Result<Done> make();
 
@@ -78,11 +98,17 @@ class VerbsMaker {
     Report find_port();
     Result<Allowance::Part> take_memory(uint64_t bytes);
     Report make_ends();
+    [[nodiscard]] std::vector<uint64_t> others_apart() const;
+    LinksOffer find_links();
+    Report join(uint32_t number);
+    Result<bool> join_links();
+    [[nodiscard]] uint64_t direct_bytes() const;
     void use_exposed();
     void take_cards(std::span<const Cards> cards, uint32_t begin);
     Report connect();
     void prepare_probe();
     Report finish_probe();
+    Report keep_links();
     bool has_probed();
     Result<Done> introduce();
     Result<Done> exchange_cards();
@@ -93,10 +119,14 @@ class VerbsMaker {
     Circle& all_;
     engine::InterNode& inter_node_;
     bool is_crowded_;  // this host: its ranks sleep for messages
+    bool is_in_turn_;
     Report mine_;
     Device* device_ = nullptr;
     std::vector<Rank> peers_;
-    std::vector<PortCard> ports_;       // of the peers
+    std::vector<PortCard> ports_;    // of the peers
+    std::vector<uint64_t> members_;  // of the peers
+    std::shared_ptr<engine::ProcessLinks> links_;
+    std::vector<uint32_t> link_of_;     // of the peers, where links are shared
     std::vector<PairCard> others_;      // of the peers: their ends
     std::vector<uint32_t> their_pair_;  // of the peers: which of theirs this rank is
     uint32_t rounds_ = 0;               // of cards
@@ -123,6 +153,7 @@ Report VerbsMaker::find_port() {
         their_pair_.insert(their_pair_.begin(), 0);
     }
     ports_.resize(peers_.size());
+    members_.resize(peers_.size());
     others_.resize(peers_.size());
     const auto device = context_.verbs_device();
     if (!device) return report_of(Obstacle::kSystem, device.error().message);
@@ -136,7 +167,7 @@ Report VerbsMaker::find_port() {
 // Ports of two networks do not reach each other, which all see alike.
 Result<Done> VerbsMaker::introduce() {
     attempt([&] { return find_port(); });
-    OwnPort own{mine_.obstacle, static_cast<uint32_t>(peers_.size()), {}};
+    OwnPort own{mine_.obstacle, static_cast<uint32_t>(peers_.size()), context_.member(), {}};
     if (device_) own.card = device_->port();
     const auto all = all_.exchange(own);
     if (!all) return all.error();
@@ -156,7 +187,10 @@ Result<Done> VerbsMaker::introduce() {
         return Error{ErrorCode::kNetwork, "the RDMA port of rank " + std::to_string(stranger) +
                                               " is on another network than rank 0's"};
     }
-    for (size_t i = 0; i < peers_.size(); ++i) ports_[i] = ports[peers_[i]].card;
+    for (size_t i = 0; i < peers_.size(); ++i) {
+        ports_[i] = ports[peers_[i]].card;
+        members_[i] = ports[peers_[i]].member;
+    }
     rounds_ = (peers_max + Cards::kAtOnce - 1) / Cards::kAtOnce;
     return Done{};
 }
@@ -172,6 +206,86 @@ Result<Allowance::Part> VerbsMaker::take_memory(uint64_t bytes) {
                      " that TUTTI_VERBS_MEMORY allows a process"};
 }
 
+uint64_t VerbsMaker::direct_bytes() const {
+    const VerbsSettings& settings = context_.settings().verbs;
+    return settings.direct_bytes.value_or(VerbsSettings::kDirectBytes);
+}
+
+// Who the peers are, but oneself; nothing where some are of one context, as they cannot be told
+// apart.
+std::vector<uint64_t> VerbsMaker::others_apart() const {
+    std::vector<uint64_t> others;
+    for (size_t i = 0; i < peers_.size(); ++i) {
+        if (is_own(i)) continue;
+        const bool is_known = std::ranges::find(others, members_[i]) != others.end();
+        if (is_known || members_[i] == context_.member()) return {};
+        others.push_back(members_[i]);
+    }
+    return others;
+}
+
+// The oldest ones that go to all peers.
+LinksOffer VerbsMaker::find_links() {
+    const std::vector<uint64_t> others = others_apart();
+    if (peers_.empty()) return {LinksOffer::kAny, {}};
+    if (others.empty()) return {};
+    for (const auto& links : context_.links()) {
+        auto found = links->to(others);
+        if (!found) continue;
+        links_ = links;
+        link_of_ = std::move(*found);
+        return {links->id, links->links->free_teams()};
+    }
+    return {};
+}
+
+// The words to which members add are the first team's, so no pair with oneself.
+Report VerbsMaker::join(uint32_t number) {
+    std::erase(peers_, all_.rank);
+    engine::VerbsPart part;
+    part.port = device_->name();
+    part.is_shared = true;
+    if (links_) {
+        mtu_bytes_ = static_cast<uint32_t>(links_->links->slot_bytes());
+        exposed_bytes_ = links_->exposed_bytes;
+        part.messages = std::make_unique<Rc>(engine::ProcessLinks::owned(links_), number, peers_,
+                                             link_of_, direct_bytes());
+    }
+    messages_ = part.messages.get();
+    inter_node_.add_verbs(std::move(part));
+    use_exposed();
+    return {};
+}
+
+// True where the team has its messages by links that there were.
+Result<bool> VerbsMaker::join_links() {
+    LinksOffer mine;
+    attempt([&] {
+        mine = find_links();
+        return Report{};
+    });
+    const auto all = all_.exchange(mine);
+    if (!all) return all.error();
+    uint64_t id = LinksOffer::kAny;
+    Links::Teams free;
+    free.set();
+    for (const LinksOffer& one : all.value()) {
+        if (one.id == LinksOffer::kAny) continue;
+        if (id == LinksOffer::kAny) id = one.id;
+        if (one.id != id) id = LinksOffer::kNone;
+        free &= one.free;
+    }
+    if (id == LinksOffer::kNone || id == LinksOffer::kAny || free.none()) {
+        links_.reset();
+        return false;
+    }
+    uint32_t number = 0;
+    while (!free[number]) ++number;
+    attempt([&] { return join(number); });
+    if (auto joined = all_.agree_briefly(mine_); !joined) return joined.error();
+    return true;
+}
+
 Report VerbsMaker::make_ends() {
     engine::VerbsPart part;
     part.port = device_->name();
@@ -181,13 +295,20 @@ Report VerbsMaker::make_ends() {
         need.may_sleep = is_crowded_;
         auto memory = take_memory(pairs * need.pair_bytes);
         if (!memory) return report_of(Obstacle::kSystem, memory.error().message);
-        part.memory = std::move(memory.value());
+        part.memory_bytes = memory.value().amount();
         auto endpoint = device_->make_endpoint(need);
         if (!endpoint) return report_of(Obstacle::kSystem, endpoint.error().message);
         const VerbsSettings& settings = context_.settings().verbs;
-        const uint64_t direct_bytes = settings.direct_bytes.value_or(VerbsSettings::kDirectBytes);
-        part.messages = Rc::make_first(std::move(endpoint.value()), context_.clock(), mtu_bytes_,
-                                       peers_, direct_bytes, settings.polls_tails && !is_crowded_);
+        links_ = std::make_shared<engine::ProcessLinks>();
+        links_->members = members_;
+        links_->memory = std::move(memory.value());
+        links_->links =
+            std::make_unique<Links>(std::move(endpoint.value()), context_.clock(), mtu_bytes_,
+                                    pairs, settings.polls_tails && !is_crowded_);
+        std::vector<uint32_t> link_of(pairs);
+        std::iota(link_of.begin(), link_of.end(), 0u);
+        part.messages = std::make_unique<Rc>(engine::ProcessLinks::owned(links_), 0, peers_,
+                                             std::move(link_of), direct_bytes());
         if (!settings.direct_bytes) exposed_bytes_ = part.messages->exposure_pays_from();
     }
     messages_ = part.messages.get();
@@ -216,11 +337,13 @@ void VerbsMaker::take_cards(std::span<const Cards> cards, uint32_t begin) {
 Result<Done> VerbsMaker::exchange_cards() {
     attempt([&] { return make_ends(); });
     const uint64_t own_exposed_bytes = exposed_bytes_;
+    const uint64_t own_id = arena::random_token();
     bool has_obstacle = false;
     for (uint32_t begin = 0; begin < rounds_ * Cards::kAtOnce; begin += Cards::kAtOnce) {
         Cards own;
         own.obstacle = mine_.obstacle;
         own.exposed_bytes = own_exposed_bytes;
+        own.links_id = own_id;
         const auto pairs = static_cast<uint32_t>(messages_ ? peers_.size() : 0);
         for (uint32_t i = begin; i < std::min(begin + Cards::kAtOnce, pairs); ++i) {
             own.of[i - begin] = messages_->links().card(i);
@@ -228,12 +351,14 @@ Result<Done> VerbsMaker::exchange_cards() {
         const auto all = all_.exchange(own);
         if (!all) return all.error();
         take_cards(all.value(), begin);
+        if (links_) links_->id = all.value()[0].links_id;
         for (const Cards& one : all.value()) {
             has_obstacle |= one.obstacle != Obstacle::kNone;
             exposed_bytes_ = std::max(exposed_bytes_, one.exposed_bytes);
         }
     }
     if (has_obstacle) return all_.agree(mine_);
+    if (links_) links_->exposed_bytes = exposed_bytes_;
     use_exposed();
     return Done{};
 }
@@ -323,13 +448,26 @@ Result<Done> VerbsMaker::agree_on_word() {
     return Done{};
 }
 
+// For later teams.
+Report VerbsMaker::keep_links() {
+    const bool is_good = is_in_turn_ && mine_.obstacle == Obstacle::kNone;
+    if (is_good && links_ && !others_apart().empty()) context_.keep_links(links_);
+    return {};
+}
+
 Result<Done> VerbsMaker::make() {
     context_.tidy();  // what teams that were freed have registered
     if (auto introduced = introduce(); !introduced) return introduced;
+    if (is_in_turn_) {
+        const auto joined = join_links();
+        if (!joined) return joined.error();
+        if (joined.value()) return Done{};
+    }
     if (auto exchanged = exchange_cards(); !exchanged) return exchanged;
     attempt([&] { return connect(); });
     if (auto connected = all_.agree_briefly(mine_); !connected) return connected;
     attempt([&] { return finish_probe(); });
+    attempt([&] { return keep_links(); });
     if (auto probed = all_.agree_briefly(mine_); !probed) return probed;
     return agree_on_word();
 }
@@ -337,9 +475,9 @@ Result<Done> VerbsMaker::make() {
 }  // namespace
 
 Result<Done> make_verbs(engine::Context& context, Circle& all, engine::InterNode& inter_node,
-                        const std::string& team, bool is_crowded) {
+                        const std::string& team, bool is_crowded, bool is_in_turn) {
     if (!wants_verbs(context.settings())) return Done{};
-    const auto made = VerbsMaker(context, all, inter_node, is_crowded).make();
+    const auto made = VerbsMaker(context, all, inter_node, is_crowded, is_in_turn).make();
     if (made) {
         inter_node.use_verbs();
         return made;

@@ -125,6 +125,19 @@ Result<std::shared_ptr<transport::verbs::Device>> Context::verbs_device() {
     return verbs_.emplace(opened.error());
 }
 
+std::vector<std::shared_ptr<ProcessLinks>> Context::links() {
+    const std::lock_guard lock(verbs_mutex_);
+    std::vector<std::shared_ptr<ProcessLinks>> alive;
+    std::erase_if(links_, [](const std::weak_ptr<ProcessLinks>& one) { return one.expired(); });
+    for (const auto& one : links_) alive.push_back(one.lock());
+    return alive;
+}
+
+void Context::keep_links(const std::shared_ptr<ProcessLinks>& links) {
+    const std::lock_guard lock(verbs_mutex_);
+    links_.push_back(links);
+}
+
 void Context::set_verbs_device(std::shared_ptr<transport::verbs::Device> device) {
     const std::lock_guard lock(verbs_mutex_);
     verbs_.emplace(std::move(device));

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "engine/active.h"
+#include "engine/process_links.h"
 #include "multicast/process_multicast.h"
 #include "node/fold_room.h"
 #include "node/kernels/kernels.h"
@@ -102,6 +103,11 @@ class Context {
     void set_verbs_device(std::shared_ptr<transport::verbs::Device> device);
     // What teams have registered for messages by RDMA; at most settings().verbs.memory_bytes.
     Allowance& verbs_memory() { return verbs_memory_; }
+    // Who makes this context's calls, for other members of its teams.
+    uint64_t member() const { return token_ ^ hash_of(process()); }
+    // Connections that a team may share, the oldest ones first; and these are such from here on.
+    std::vector<std::shared_ptr<ProcessLinks>> links();
+    void keep_links(const std::shared_ptr<ProcessLinks>& links);
     // Whether the port was never found to reach itself in vain, which takes seconds to find out.
     std::atomic<bool>& reaches_itself() { return reaches_itself_; }
     multicast::ProcessMulticast& process_multicast() { return process_multicast_; }
@@ -214,6 +220,8 @@ class Context {
     std::mutex verbs_mutex_;
     std::optional<Result<std::shared_ptr<transport::verbs::Device>>> verbs_;
     Allowance verbs_memory_;
+    std::vector<std::weak_ptr<ProcessLinks>> links_;  // under verbs_mutex_
+    uint64_t token_ = arena::random_token();
     std::atomic<bool> reaches_itself_ = true;
     multicast::ProcessMulticast process_multicast_;
     ActiveTeams active_;

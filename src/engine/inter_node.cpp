@@ -65,7 +65,8 @@ void InterNode::describe(tutti_verbs_info& info) const {
             info.long_copied = verbs_.messages->sent_copied();
             info.additions = verbs_.messages->additions();
         }
-        info.memory_bytes = verbs_.memory.amount();
+        info.memory_bytes = verbs_.memory_bytes;
+        info.shares = verbs_.is_shared ? 1 : 0;
         multicast::set_text(info.port, verbs_.port);
     } else if (!verbs_.obstacle.empty()) {
         info.state = TUTTI_VERBS_OFF;

@@ -31,8 +31,9 @@ namespace tutti::engine {
 
 // A team's messages by RDMA, as far as it has them.
 struct VerbsPart {
-    Allowance::Part memory;                          // registered, in bytes
     std::unique_ptr<transport::verbs::Rc> messages;  // none where this member has no such peer
+    uint64_t memory_bytes = 0;                       // registered for it; 0 where it shares
+    bool is_shared = false;                          // by links that an earlier team has made
     std::string port;                                // "mlx5_0:1"
     std::string obstacle;  // without: why; the same text on all members. Empty: nobody wanted it
 };

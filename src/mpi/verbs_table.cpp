@@ -16,13 +16,22 @@ bool are_of_one_row(const VerbsRecord& a, const VerbsRecord& b) {
     return strncmp(a.info.reason, b.info.reason, sizeof a.info.reason) == 0;
 }
 
+// One that has registered memory, of the same size, says more than one that shares it.
+bool speaks_before(const VerbsRecord& record, const VerbsRecord& row) {
+    if (!are_of_one_row(row, record)) return false;
+    if (record.ranks != row.ranks) return record.ranks > row.ranks;
+    return record.info.shares < row.info.shares;
+}
+
 void add_to(VerbsRecord& row, const VerbsRecord& record) {
     const uint32_t teams = row.teams + record.teams;
+    const uint32_t sharing = row.sharing + record.sharing;
     const uint64_t straight = row.info.long_messages + record.info.long_messages;
     const uint64_t copied = row.info.long_copied + record.info.long_copied;
     const uint64_t additions = row.info.additions + record.info.additions;
-    if (record.ranks > row.ranks && are_of_one_row(row, record)) row = record;
+    if (speaks_before(record, row)) row = record;
     row.teams = teams;
+    row.sharing = sharing;
     row.info.long_messages = straight;
     row.info.long_copied = copied;
     row.info.additions = additions;
@@ -57,6 +66,7 @@ void VerbsLog::add(const tutti_verbs_info& info, uint32_t rank, uint32_t ranks) 
     memset(&record, 0, sizeof record);  // padding too: the record travels as bytes
     record.ranks = ranks;
     record.teams = 1;
+    record.sharing = info.shares != 0 ? 1 : 0;
     record.info = info;
     VerbsRecord* const end = records_ + count_;
     VerbsRecord* same = std::find_if(
@@ -95,6 +105,9 @@ std::string verbs_text(std::span<const VerbsRecord> rows) {
         text += std::string(info.name) + " (" + std::to_string(row.ranks) + " ranks, " +
                 std::to_string(info.hosts) + " hosts)";
         if (row.teams > 1) text += " and " + std::to_string(row.teams - 1) + " more";
+        if (row.sharing > 0) {
+            text += ", " + std::to_string(row.sharing) + " by connections of others";
+        }
         if (is_on) {
             text += ": its first rank by " + std::string(info.port) + " to " +
                     std::to_string(info.peers) + (info.peers == 1 ? " rank, " : " ranks, ") +
@@ -115,6 +128,7 @@ nlohmann::ordered_json verbs_json(std::span<const VerbsRecord> rows) {
         nlohmann::ordered_json entry;
         entry["communicator"] = info.name;
         entry["communicators"] = row.teams;
+        if (info.state == TUTTI_VERBS_ON) entry["sharing"] = row.sharing;
         entry["ranks"] = row.ranks;
         entry["hosts"] = info.hosts;
         entry["state"] = info.state == TUTTI_VERBS_ON ? "on" : "off";

@@ -15,8 +15,9 @@ namespace tutti::mpi {
 
 // What the first rank of a team says of it, or of several; sent to rank 0 as bytes.
 struct VerbsRecord {
-    uint32_t ranks;  // of the team
-    uint32_t teams;  // that the record stands for
+    uint32_t ranks;    // of the team
+    uint32_t teams;    // that the record stands for
+    uint32_t sharing;  // of these, by connections of another
     tutti_verbs_info info;
 };
 

@@ -33,6 +33,7 @@ Links::Links(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_byte
     TUTTI_ASSERT(slot_bytes_ > sizeof(SlotHeader) && kPieceSlots * slot_bytes_ <= UINT16_MAX &&
                      slot_bytes_ % alignof(SlotHeader) == 0,
                  "a slot has room for a message");
+    free_.set();
     if (polls_tails_) prepare_tails();
 }
 
@@ -52,20 +53,19 @@ PairCard Links::card(uint32_t link) const {
     return card;
 }
 
-bool Links::has_room() const {
-    const bool is_whole = std::none_of(links_.get(), links_.get() + count_, [](const Link& at) {
-        return at.has_failed || at.is_left_by_peer;
+bool Links::are_whole() const {
+    const bool all_go = std::none_of(links_.get(), links_.get() + count_, [](const Link& at) {
+        return (at.has_failed && !at.is_given_up) || at.is_left_by_peer;
     });
-    return is_whole && !is_closing_ && open_ > 0 && next_team() < kTeamsMax;
+    return all_go && !is_closing_ && open_ > 0;
 }
 
 void Links::join(Rc& team, uint32_t number) {
-    TUTTI_ASSERT(number >= teams_.size() && number < kTeamsMax && !is_closing_,
-                 "the number is new");
-    teams_.reserve(number + 1);
+    TUTTI_ASSERT(free_[number] && !is_closing_, "nobody has the number");
+    if (number >= teams_.size()) teams_.resize(number + 1);
     for (uint32_t link = 0; link < count_; ++link) links_[link].slots.make_room(number + 1);
-    teams_.resize(number + 1);
     teams_[number] = &team;
+    free_.reset(number);
     ++open_;
 }
 
@@ -77,6 +77,7 @@ void Links::leave(Rc& team) {
 
 void Links::forget(Rc& team) {
     teams_[team.number()] = nullptr;
+    if (team.number() != 0 && team.has_parted()) free_.set(team.number());
     if (!team.has_closed()) --open_;
 }
 
@@ -223,7 +224,10 @@ void Links::take_piece(uint32_t link, uint32_t slot) {
     }
     at.slots.hear(header.freed);
     Rc* team = header.team < teams_.size() ? teams_[header.team] : nullptr;
-    if (header.piece == Piece::kAside) {
+    if (header.piece == Piece::kBye) {
+        if (team && team->has_pair(link)) team->hear_bye(link);
+        release(link, kSigns);
+    } else if (header.piece == Piece::kAside) {
         if (!take_notes(link, header, end)) fail(link, "what was put aside was told out of turn");
     } else if (team && team->has_pair(link)) {
         team->take_piece(link, header, end);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -40,10 +41,12 @@ class Links {
     [[nodiscard]] PairCard card(uint32_t link) const;
     Result<Done> connect(uint32_t link, const PortCard& port, const PairCard& other);
     [[nodiscard]] bool polls_tails() const { return polls_tails_; }
-    // No team had this number yet, nor any above.
-    [[nodiscard]] uint32_t next_team() const { return static_cast<uint32_t>(teams_.size()); }
-    // One more team may come: all is there, and will be as long as one of the teams is.
-    [[nodiscard]] bool has_room() const;
+    // Numbers that a team may have, by bits: those which no other has, and of which nothing more
+    // comes. That of the first team, whose words are as it leaves them, is not given again.
+    using Teams = std::bitset<kTeamsMax>;
+    [[nodiscard]] const Teams& free_teams() const { return free_; }
+    // All is there, and will be as long as one of the teams is.
+    [[nodiscard]] bool are_whole() const;
 
     // ---- for teams ----
     // Allocates; from here on pieces of that number may come. leave(): none of its own are sent any
@@ -99,11 +102,12 @@ class Links {
     static constexpr uint32_t kNoLink = UINT32_MAX;
     struct Link {
         Slots slots;
-        std::array<uint64_t, kTeamsMax / 64 + 1> marked{};  // teams, by bits
+        std::array<uint64_t, kTeamsMax / 64> marked{};  // teams, by bits
         uint64_t look_number = 0;
         uint64_t last_number = 0;  // 0: not sent yet
         bool is_connected = false;
         bool has_failed = false;
+        bool is_given_up = false;
         bool is_left_by_peer = false;
         bool is_counted = false;
     };
@@ -135,7 +139,8 @@ class Links {
     bool polls_tails_;
     std::unique_ptr<Link[]> links_;
     std::vector<Rc*> teams_;  // by number; nullptr: gone, or never here
-    uint32_t open_ = 0;       // of them, that have not left
+    Teams free_;
+    uint32_t open_ = 0;  // of them, that have not left
     std::array<Completion, 32> completions_;
     uint32_t polls_ = 0;
     uint64_t looked_ns_;

@@ -273,7 +273,19 @@ bool Rc::advance_on(uint32_t link) {
     if (at.offering != 0) make_offers(pair);
     if (at.sending != 0) advance_sends(pair);
     if (pair == kAdderPair && is_adding()) post_addition();
-    return at.offering != 0 || at.sending != 0 || (pair == kAdderPair && is_adding());
+    if (owes_bye(pair) && at.sending == 0) say_bye(pair);
+    return at.offering != 0 || at.sending != 0 || owes_bye(pair) ||
+           (pair == kAdderPair && is_adding());
+}
+
+// Of the last team on the links, their last word says it.
+void Rc::say_bye(uint32_t pair) {
+    const uint32_t link = pairs_[pair].link;
+    const SlotHeader header{.piece = Piece::kBye, .team = static_cast<uint8_t>(number_)};
+    const Room room = links_->take_room(link, kSigns, 1, Piece::kBye);
+    if (room.slot == kNoSlot) return;
+    pairs_[pair].has_said_bye = true;
+    links_->write_piece(link, room, header, nullptr, true);
 }
 
 void Rc::take_piece(uint32_t link, const SlotHeader& header, const std::byte* end) {
@@ -388,7 +400,7 @@ void Rc::close() {
             drop(rest);
             if (line.first) at.sending |= 1u << stream;
         }
-        if (at.sending != 0) mark(pair);
+        mark(pair);
     }
     drop_unwanted();
     links_->leave(*this);
@@ -396,7 +408,17 @@ void Rc::close() {
 
 bool Rc::has_gone() const {
     for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
-        if (pairs_[pair].sending != 0 && !has_failed(pair)) return false;
+        const bool is_over = has_failed(pair) || !links_->is_connected(pairs_[pair].link);
+        if (!is_over && (pairs_[pair].sending != 0 || owes_bye(pair))) return false;
+    }
+    return true;
+}
+
+bool Rc::has_parted() const {
+    if (!is_closing_ || !has_gone()) return false;
+    for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
+        const bool is_over = has_failed(pair) || !links_->is_connected(pairs_[pair].link);
+        if (!is_over && !pairs_[pair].has_heard_bye && !is_left_by_peer(pair)) return false;
     }
     return true;
 }
@@ -408,7 +430,7 @@ bool Rc::has_left() {
 
 bool Rc::is_closed() {
     poll();
-    return has_gone() && (!links_->is_closing() || links_->is_closed());
+    return links_->is_closing() ? has_gone() && links_->is_closed() : has_parted();
 }
 
 }  // namespace tutti::transport::verbs

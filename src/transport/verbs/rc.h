@@ -104,7 +104,7 @@ class Rc final : public Transport {
     // What this end has sent has gone; of the last team on the links, it is at the others', as far
     // as they are there and still want it.
     [[nodiscard]] bool has_left();
-    // All of it is, and, of the last one, the others have said the same.
+    // It has, and the others have said the same.
     [[nodiscard]] bool is_closed();
     // Of a team that has failed, and will not close: what comes for it nobody wants. Where it is
     // the only one on its links, memory of what was called off, and is being sent from still, is
@@ -121,6 +121,9 @@ class Rc final : public Transport {
         const size_t at = size_t{pair_of_link_[link]} * kSlotsMax + slot;
         return aside_.get() + at * links_->slot_bytes();
     }
+    // Nothing more comes, nor goes.
+    [[nodiscard]] bool has_parted() const;
+    void hear_bye(uint32_t link) { pairs_[pair_of_link_[link]].has_heard_bye = true; }
     // A piece is there.
     void take_piece(uint32_t link, const SlotHeader& header, const std::byte* end);
     // Slots or completions have come; false where nothing waits for them any more.
@@ -208,6 +211,8 @@ class Rc final : public Transport {
         uint32_t recving = 0;   // or to receive
         uint32_t offering = 0;  // whose receive has an offer to make
         uint32_t counting = 0;  // receives of messages that are counted
+        bool has_said_bye = false;
+        bool has_heard_bye = false;
         uint64_t declined = 0;  // which exposures_, when its end had no memory for a message
     };
     enum class Failure : uint8_t { kNone, kSize, kWord, kPair, kCount };
@@ -285,6 +290,10 @@ class Rc final : public Transport {
     bool cancel_addition(Ticket& ticket);
     static Line all_but_writing(Line& line);
     [[nodiscard]] bool has_gone() const;
+    void say_bye(uint32_t pair);
+    [[nodiscard]] bool owes_bye(uint32_t pair) const {
+        return is_closing_ && !pairs_[pair].has_said_bye && !links_->is_closing();
+    }
 
     static constexpr uint32_t kNoPair = UINT32_MAX;
     std::shared_ptr<Links> links_;

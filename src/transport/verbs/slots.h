@@ -51,8 +51,8 @@ inline constexpr uint32_t kFirstShared = kSignSlot + 1;
 static_assert(kSlots > kFirstShared, "some are shared");
 // So many own ones are free at the reader, where there are more streams than own slots.
 inline constexpr uint32_t kOwnFree = 8;
-// Numbers of teams, of which none is used again.
-inline constexpr uint32_t kTeamsMax = 255;
+// At a time.
+inline constexpr uint32_t kTeamsMax = 256;
 // The streams of a pair: that of signs, and by teams those of messages.
 inline constexpr uint32_t kSigns = 0;
 constexpr uint32_t stream_of(uint32_t team, uint32_t slot) { return 1 + team * kSlotsMax + slot; }
@@ -94,6 +94,7 @@ enum class Piece : uint8_t {
     kWhole,      // no data: they are all there
     kOffer,      // a sign: memory for a message that was announced
     kAside,      // a sign: of which streams pieces were put aside, or were read there
+    kBye,        // a sign: nothing more comes from the team of that end
 };
 
 // The numbers of a pair's pieces, one way, from here on: modulo 2^64, and soon over it, so that
@@ -130,8 +131,7 @@ struct Room {
 
 // Of a piece of that kind.
 constexpr uint32_t stream_of(const SlotHeader& header) {
-    const bool is_sign = header.piece == Piece::kOffer || header.piece == Piece::kAside;
-    return is_sign ? kSigns : stream_of(header.team, header.slot);
+    return header.piece >= Piece::kOffer ? kSigns : stream_of(header.team, header.slot);
 }
 
 // Of a stream, among slots: the piece that was put aside.

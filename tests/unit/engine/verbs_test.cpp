@@ -551,6 +551,147 @@ TEST(Verbs, APeerThatDiesInACallIsAnErrorOnAll) {
     killer.join();
 }
 
+// Teams of a process that take turns, each rank with a context of its own, as in an MPI program.
+struct Turns {
+    explicit Turns(uint32_t ranks) : cluster(ranks, {}) {
+        const std::string count = "TUTTI_HOSTS=" + std::to_string(ranks);
+        const std::vector<const char*> settings{kOn, count.c_str(), "TUTTI_MCAST=off"};
+        for (uint32_t i = 0; i < ranks; ++i) contexts.push_back(cluster.make_context(settings, 0));
+    }
+    // Of these, ascending, of which rank is one.
+    TeamPtr make(uint32_t rank, Hosts& hosts, const std::vector<uint32_t>& members) {
+        FakeNetwork::be(rank);
+        const auto own = static_cast<uint32_t>(std::ranges::find(members, rank) - members.begin());
+        const tutti_p2p p2p = hosts.mailbox.callbacks(own);
+        Meeting::Seat seat{&hosts.meeting, own};
+        tutti_team_params params = params_of(hosts.meeting, own, seat, "a team", &p2p);
+        params.in_turn = 1;
+        auto made = bootstrap::make_team(*contexts[rank], params);
+        EXPECT_TRUE(made) << made.error().message;
+        return TeamPtr(made ? reinterpret_cast<tutti_team*>(made.value().release()) : nullptr);
+    }
+
+    Cluster cluster;
+    std::vector<std::unique_ptr<engine::Context>> contexts;
+};
+
+std::vector<std::unique_ptr<Hosts>> hosts_of(const std::vector<std::vector<uint32_t>>& sets) {
+    std::vector<std::unique_ptr<Hosts>> hosts;
+    for (const auto& set : sets) {
+        hosts.push_back(std::unique_ptr<Hosts>(new Hosts{static_cast<uint32_t>(set.size())}));
+    }
+    return hosts;
+}
+
+// Copies, halves and pairs of a first team go by its connections, and make none of their own.
+TEST(VerbsSharing, TeamsOfTheSameProcessesShareConnections) {
+    constexpr uint32_t kRanks = 4;
+    Turns turns(kRanks);
+    const std::vector<std::vector<uint32_t>> sets{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 2}, {1, 3},
+                                                  {0, 1, 3},    {0, 1, 2, 3}, {2, 3}};
+    const auto hosts = hosts_of(sets);
+    run_threads(kRanks, [&](uint32_t rank) {
+        std::vector<TeamPtr> teams;
+        for (size_t i = 0; i < sets.size(); ++i) {
+            if (std::ranges::find(sets[i], rank) == sets[i].end()) continue;
+            TeamPtr team = turns.make(rank, *hosts[i], sets[i]);
+            ASSERT_TRUE(team);
+            const tutti_verbs_info info = verbs_of(team.get());
+            ASSERT_EQ(info.state, TUTTI_VERBS_ON) << info.reason;
+            EXPECT_EQ(info.shares, i == 0 ? 0u : 1u) << i;
+            EXPECT_EQ(info.memory_bytes == 0, i != 0);
+            EXPECT_EQ(info.peers, sets[i].size() - 1);
+            teams.push_back(std::move(team));
+        }
+        // Long ones too; in the order in which all have them.
+        for (const size_t count : {1u, 2000u, 100'000u}) {
+            for (const TeamPtr& team : teams) {
+                std::vector<uint32_t> values(count, 1);
+                ASSERT_EQ(add_up(team.get(), values), TUTTI_OK) << tutti_team_message(team.get());
+                ASSERT_EQ(values[count - 1], tutti_team_size(team.get()));
+            }
+        }
+    });
+    EXPECT_EQ(turns.cluster.network.made(), kRanks);
+    for (const auto& one : hosts) EXPECT_EQ(one->mailbox.under_way(), 0u);
+    EXPECT_EQ(turns.cluster.network.fault(), "");
+}
+
+// A team whose processes are not all connected has connections of its own, which later ones share.
+TEST(VerbsSharing, WhoIsNotConnectedConnects) {
+    Turns turns(3);
+    const std::vector<std::vector<uint32_t>> sets{{0, 1}, {0, 1, 2}, {1, 2}, {0, 1}};
+    const std::vector<uint32_t> shares{0, 0, 1, 1};
+    const auto hosts = hosts_of(sets);
+    run_threads(3, [&](uint32_t rank) {
+        std::vector<TeamPtr> teams;
+        for (size_t i = 0; i < sets.size(); ++i) {
+            if (std::ranges::find(sets[i], rank) == sets[i].end()) continue;
+            teams.push_back(turns.make(rank, *hosts[i], sets[i]));
+            ASSERT_TRUE(teams.back());
+            EXPECT_EQ(verbs_of(teams.back().get()).shares, shares[i]) << i;
+            std::vector<uint32_t> values(100, 1);
+            ASSERT_EQ(add_up(teams.back().get(), values), TUTTI_OK);
+        }
+    });
+    EXPECT_EQ(turns.cluster.network.made(), 5);
+}
+
+// A thousand, one after the other, beside one that stays.
+TEST(VerbsSharing, AThousandTeams) {
+    Turns turns(2);
+    const std::vector<uint32_t> all{0, 1};
+    constexpr int kTeams = 1000;
+    const auto hosts = hosts_of(std::vector(kTeams + 1, all));
+    run_threads(2, [&](uint32_t rank) {
+        const TeamPtr first = turns.make(rank, *hosts[kTeams], all);
+        ASSERT_TRUE(first);
+        for (int i = 0; i < kTeams; ++i) {
+            const TeamPtr team = turns.make(rank, *hosts[i], all);
+            ASSERT_TRUE(team);
+            std::vector<uint32_t> values(1 + i % 3 * 1000, 1);
+            ASSERT_EQ(add_up(team.get(), values), TUTTI_OK) << tutti_team_message(team.get());
+            ASSERT_EQ(values[0], 2u);
+        }
+        std::vector<uint32_t> values(1, 1);
+        ASSERT_EQ(add_up(first.get(), values), TUTTI_OK);
+    });
+    EXPECT_EQ(turns.cluster.network.made(), 2);
+    EXPECT_EQ(turns.cluster.network.fault(), "");
+}
+
+// A process that dies is an error in every team that it is in, each in its own call; a team without
+// it goes on.
+TEST(VerbsSharing, APeerThatDiesFailsAllItsTeams) {
+    Turns turns(3);
+    const std::vector<std::vector<uint32_t>> sets{{0, 1, 2}, {0, 1, 2}, {0, 2}};
+    const auto hosts = hosts_of(sets);
+    std::barrier all_made(3);
+    run_threads(3, [&](uint32_t rank) {
+        std::vector<TeamPtr> teams;
+        for (size_t i = 0; i < sets.size(); ++i) {
+            if (std::ranges::find(sets[i], rank) == sets[i].end()) continue;
+            teams.push_back(turns.make(rank, *hosts[i], sets[i]));
+            ASSERT_TRUE(teams.back());
+        }
+        all_made.arrive_and_wait();
+        if (rank == 1) turns.cluster.network.cut(1);
+        for (size_t i = 0; i < 2; ++i) {
+            std::vector<uint32_t> values(4, 1);
+            tutti_status status = TUTTI_OK;
+            for (int n = 0; n < 3 && status == TUTTI_OK; ++n)
+                status = add_up(teams[i].get(), values);
+            EXPECT_EQ(status, TUTTI_ERR_NETWORK);
+            EXPECT_NE(std::string(tutti_team_message(teams[i].get())).find("RDMA to rank "),
+                      std::string::npos);
+        }
+        if (rank == 1) return;
+        std::vector<uint32_t> values(4, 1);
+        EXPECT_EQ(add_up(teams[2].get(), values), TUTTI_OK) << tutti_team_message(teams[2].get());
+        EXPECT_EQ(values[0], 2u);
+    });
+}
+
 // Not even what a member was sending when another one died.
 TEST(Verbs, AFailedTeamKeepsNoMemoryOnceItIsFreed) {
     for (int i = 0; i < 12; ++i) {

@@ -55,6 +55,23 @@ TEST(VerbsTable, TheLargestTeamSpeaksAndReasonsStandBehind) {
     EXPECT_EQ(json[1]["reason"], "rank 1: this host has no RDMA device");
 }
 
+// The one that has the memory says how much it is.
+TEST(VerbsTable, TeamsThatShareConnectionsAreCounted) {
+    VerbsLog log;
+    for (const uint32_t shares : {1u, 0u, 1u}) {
+        tutti_verbs_info info = info_of(shares != 0 ? "a copy" : "MPI_COMM_WORLD");
+        info.shares = shares;
+        if (shares != 0) info.memory_bytes = 0;
+        log.add(info, 0, 4);
+    }
+    const auto rows = merge_verbs(log.records());
+    EXPECT_EQ(verbs_text(rows),
+              "tutti: messages by RDMA on MPI_COMM_WORLD (4 ranks, 2 hosts) and 2 more, 2 by "
+              "connections of others: its first rank by mlx5_0:1 to 2 ranks, 0.469 MiB "
+              "registered\n");
+    EXPECT_EQ(verbs_json(rows)[0]["sharing"], 2);
+}
+
 // Of all teams together.
 TEST(VerbsTable, MessagesFoundByTheirEndsAreSaid) {
     VerbsLog log;
