@@ -23,8 +23,8 @@
 
 #include "arena/process.h"
 #include "base/text.h"
+#include "bootstrap/verbs_links.h"
 #include "bootstrap/verbs_peers.h"
-#include "engine/process_links.h"
 #include "transport/verbs/rc.h"
 
 namespace tutti::bootstrap {
@@ -50,14 +50,6 @@ struct OwnPort {
     uint32_t peers = 0;
     uint64_t member = 0;
     PortCard card;
-};
-
-// Links that would do for a member.
-struct LinksOffer {
-    static constexpr uint64_t kNone = 0;
-    static constexpr uint64_t kAny = UINT64_MAX;  // it needs none
-    uint64_t id = kNone;
-    Links::Teams free;  // numbers that the team may have on them
 };
 
 // Some at a time: of 65,536 members 14 MB.
@@ -98,9 +90,7 @@ class VerbsMaker {
     Report find_port();
     Result<Allowance::Part> take_memory(uint64_t bytes);
     Report make_ends();
-    [[nodiscard]] std::vector<uint64_t> others_apart() const;
-    LinksOffer find_links();
-    Report join(uint32_t number);
+    Report join(const FoundLinks& found, uint32_t number);
     Result<bool> join_links();
     [[nodiscard]] uint64_t direct_bytes() const;
     void use_exposed();
@@ -126,7 +116,6 @@ class VerbsMaker {
     std::vector<PortCard> ports_;    // of the peers
     std::vector<uint64_t> members_;  // of the peers
     std::shared_ptr<engine::ProcessLinks> links_;
-    std::vector<uint32_t> link_of_;     // of the peers, where links are shared
     std::vector<PairCard> others_;      // of the peers: their ends
     std::vector<uint32_t> their_pair_;  // of the peers: which of theirs this rank is
     uint32_t rounds_ = 0;               // of cards
@@ -211,45 +200,17 @@ uint64_t VerbsMaker::direct_bytes() const {
     return settings.direct_bytes.value_or(VerbsSettings::kDirectBytes);
 }
 
-// Who the peers are, but oneself; nothing where some are of one context, as they cannot be told
-// apart.
-std::vector<uint64_t> VerbsMaker::others_apart() const {
-    std::vector<uint64_t> others;
-    for (size_t i = 0; i < peers_.size(); ++i) {
-        if (is_own(i)) continue;
-        const bool is_known = std::ranges::find(others, members_[i]) != others.end();
-        if (is_known || members_[i] == context_.member()) return {};
-        others.push_back(members_[i]);
-    }
-    return others;
-}
-
-// The oldest ones that go to all peers.
-LinksOffer VerbsMaker::find_links() {
-    const std::vector<uint64_t> others = others_apart();
-    if (peers_.empty()) return {LinksOffer::kAny, {}};
-    if (others.empty()) return {};
-    for (const auto& links : context_.links()) {
-        auto found = links->to(others);
-        if (!found) continue;
-        links_ = links;
-        link_of_ = std::move(*found);
-        return {links->id, links->links->free_teams()};
-    }
-    return {};
-}
-
 // The words to which members add are the first team's, so no pair with oneself.
-Report VerbsMaker::join(uint32_t number) {
+Report VerbsMaker::join(const FoundLinks& found, uint32_t number) {
     std::erase(peers_, all_.rank);
     engine::VerbsPart part;
     part.port = device_->name();
     part.is_shared = true;
-    if (links_) {
-        mtu_bytes_ = static_cast<uint32_t>(links_->links->slot_bytes());
-        exposed_bytes_ = links_->exposed_bytes;
-        part.messages = std::make_unique<Rc>(engine::ProcessLinks::owned(links_), number, peers_,
-                                             link_of_, direct_bytes());
+    if (found.links) {
+        mtu_bytes_ = static_cast<uint32_t>(found.links->links->slot_bytes());
+        exposed_bytes_ = found.links->exposed_bytes;
+        part.messages = std::make_unique<Rc>(engine::ProcessLinks::owned(found.links), number,
+                                             peers_, found.link_of, direct_bytes());
     }
     messages_ = part.messages.get();
     inter_node_.add_verbs(std::move(part));
@@ -259,29 +220,17 @@ Report VerbsMaker::join(uint32_t number) {
 
 // True where the team has its messages by links that there were.
 Result<bool> VerbsMaker::join_links() {
-    LinksOffer mine;
+    FoundLinks found;
     attempt([&] {
-        mine = find_links();
+        const bool has_own = !peers_.empty() && is_own(0);
+        found = find_links(context_, std::span(members_).subspan(has_own ? 1 : 0));
         return Report{};
     });
-    const auto all = all_.exchange(mine);
+    const auto all = all_.exchange(found.offer);
     if (!all) return all.error();
-    uint64_t id = LinksOffer::kAny;
-    Links::Teams free;
-    free.set();
-    for (const LinksOffer& one : all.value()) {
-        if (one.id == LinksOffer::kAny) continue;
-        if (id == LinksOffer::kAny) id = one.id;
-        if (one.id != id) id = LinksOffer::kNone;
-        free &= one.free;
-    }
-    if (id == LinksOffer::kNone || id == LinksOffer::kAny || free.none()) {
-        links_.reset();
-        return false;
-    }
-    uint32_t number = 0;
-    while (!free[number]) ++number;
-    attempt([&] { return join(number); });
+    const auto number = choose_number(all.value());
+    if (!number) return false;
+    attempt([&] { return join(found, *number); });
     if (auto joined = all_.agree_briefly(mine_); !joined) return joined.error();
     return true;
 }
@@ -448,10 +397,13 @@ Result<Done> VerbsMaker::agree_on_word() {
     return Done{};
 }
 
-// For later teams.
+// For later teams. The pair with oneself is for this one alone.
 Report VerbsMaker::keep_links() {
-    const bool is_good = is_in_turn_ && mine_.obstacle == Obstacle::kNone;
-    if (is_good && links_ && !others_apart().empty()) context_.keep_links(links_);
+    if (!is_in_turn_ || !links_ || mine_.obstacle != Obstacle::kNone) return {};
+    const bool has_own = is_own(0);
+    if (are_apart(context_, std::span(members_).subspan(has_own ? 1 : 0))) {
+        context_.keep_links(links_);
+    }
     return {};
 }
 

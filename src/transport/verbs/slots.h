@@ -7,7 +7,7 @@
 // odd and even buffers rest on one collective after the other; here calls may overlap, so slots are
 // given back by the receiver. docs/protocol/verbs.md has the states.
 //
-// A piece may come without an immediate, where the receiver looks for it in memory (rc_tails.cpp).
+// A piece may come without an immediate, where the receiver looks for it in memory (links_tails.cpp).
 // Its slot is one of the shared, and the piece before it has said which, so that there is one place
 // to look at; its number, which is placed last, says that it is there. Pieces are taken in the
 // order in which they were written, with and without immediates.
@@ -17,7 +17,7 @@
 // several there are fewer, so pieces that nobody has asked for are *put aside* before own slots run
 // short: copied into memory that their stream has for one such piece. The stream has no own slot
 // then until that has been read. What was put aside, and what of it was read, the reader tells by a
-// piece in the stream of signs (rc_aside.cpp).
+// piece in the stream of signs (links_aside.cpp).
 //
 // A piece of a message that goes on may fill several shared slots that lie next to each other: one
 // write, one immediate, one header at the end of the last of them.
