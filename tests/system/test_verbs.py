@@ -103,7 +103,10 @@ def test_many_communicators(guest, openmpi, results):
     done, report = run_by_rdma(guest, openmpi, results, 2, "many_comms", count, 4)
     expect_rdma(done, report, 2)
     # The first of them is MPI_COMM_WORLD; two of the four halves have one rank each.
-    assert report.data["verbs"][0]["communicators"] >= count + 1, report.data["verbs"]
+    (row, *_) = report.data["verbs"]
+    assert row["communicators"] >= count + 1, report.data["verbs"]
+    # By its connections, for 256 of them at a time.
+    assert row["sharing"] >= row["communicators"] - 1 - count // 250, report.data["verbs"]
 
 
 def test_two_jobs_share_the_devices(guest, openmpi):
