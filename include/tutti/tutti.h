@@ -253,8 +253,9 @@ typedef struct tutti_team_params {
     /* Not 0: this member makes the calls of this team, and of all others of its context for which
      * it says the same, and makes and destroys them, one after the other (no requests, one thread
      * at a time), in an order in which each call might wait for all of its members, as MPI demands
-     * of blocking collectives. Where memory is short such teams may share some: a node may have
-     * thousands of them. */
+     * of blocking collectives; and no other thread uses a team of the context meanwhile. Where
+     * memory is short such teams may share some: a node may have thousands of them. They share
+     * connections by RDMA. */
     int in_turn;
     /* Not 0: this member cannot keep a team. It takes part so that all hear of it; nobody gets
      * one. */

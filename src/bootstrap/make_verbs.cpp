@@ -104,6 +104,10 @@ class VerbsMaker {
     Result<Done> exchange_cards();
     Result<Done> agree_on_word();
     [[nodiscard]] bool is_own(size_t pair) const { return peers_[pair] == all_.rank; }
+    // Who the peers are, but oneself.
+    [[nodiscard]] std::span<const uint64_t> others() const {
+        return std::span(members_).subspan(!peers_.empty() && is_own(0) ? 1 : 0);
+    }
 
     engine::Context& context_;
     Circle& all_;
@@ -220,17 +224,21 @@ Report VerbsMaker::join(const FoundLinks& found, uint32_t number) {
 
 // True where the team has its messages by links that there were.
 Result<bool> VerbsMaker::join_links() {
-    FoundLinks found;
+    Candidates candidates;
     attempt([&] {
-        const bool has_own = !peers_.empty() && is_own(0);
-        found = find_links(context_, std::span(members_).subspan(has_own ? 1 : 0));
+        candidates = find_links(context_, others());
         return Report{};
     });
-    const auto all = all_.exchange(found.offer);
+    const auto all = all_.exchange(candidates.offers);
     if (!all) return all.error();
-    const auto number = choose_number(all.value());
-    if (!number) return false;
-    attempt([&] { return join(found, *number); });
+    const auto choice = choose_links(all.value());
+    if (!choice) return false;
+    const auto mine = std::ranges::find(candidates.offers.of, choice->id, &LinksOffer::id);
+    FoundLinks found;
+    if (mine != candidates.offers.of.end()) {
+        found = std::move(candidates.found[mine - candidates.offers.of.begin()]);
+    }
+    attempt([&] { return join(found, choice->number); });
     if (auto joined = all_.agree_briefly(mine_); !joined) return joined.error();
     return true;
 }
@@ -400,10 +408,7 @@ Result<Done> VerbsMaker::agree_on_word() {
 // For later teams. The pair with oneself is for this one alone.
 Report VerbsMaker::keep_links() {
     if (!is_in_turn_ || !links_ || mine_.obstacle != Obstacle::kNone) return {};
-    const bool has_own = is_own(0);
-    if (are_apart(context_, std::span(members_).subspan(has_own ? 1 : 0))) {
-        context_.keep_links(links_);
-    }
+    if (are_apart(context_, others())) context_.keep_links(links_);
     return {};
 }
 

@@ -19,9 +19,10 @@ inline bool wants_verbs(const Settings& settings) {
 
 // Collective over `all`, the members of the team. Members connect with the peers that verbs_peers()
 // names, exchange a message each way, and agree; or take the connections that an earlier team of
-// theirs has, where all make their calls in turn (tutti_team_params). The node's part comes to know how it went; `team`
-// is the name for the line that says why not. is_crowded: this host's ranks outnumber its
-// processors. Errors: the members cannot talk to each other, and then there is no team.
+// theirs has, where all make their calls in turn (tutti_team_params). The node's part comes to know
+// how it went; `team` is the name for the line that says why not. is_crowded: this host's ranks
+// outnumber its processors. Errors: the members cannot talk to each other, and then there is no
+// team.
 Result<Done> make_verbs(engine::Context& context, Circle& all, engine::InterNode& inter_node,
                         const std::string& team, bool is_crowded, bool is_in_turn);
 

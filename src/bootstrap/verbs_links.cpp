@@ -12,34 +12,38 @@ bool are_apart(const engine::Context& context, std::span<const uint64_t> peers) 
     return std::ranges::adjacent_find(all) == all.end();
 }
 
-FoundLinks find_links(engine::Context& context, std::span<const uint64_t> peers) {
-    FoundLinks found;
-    if (peers.empty()) found.offer.id = LinksOffer::kAny;
+Candidates find_links(engine::Context& context, std::span<const uint64_t> peers) {
+    Candidates found;
+    found.offers.needs_none = peers.empty() ? 1 : 0;
     if (peers.empty() || !are_apart(context, peers)) return found;
-    for (const auto& links : context.links()) {
-        auto link_of = links->to(peers);
-        if (!link_of) continue;
-        return {{links->id, links->links->free_teams()}, links, std::move(*link_of)};
+    const auto all = context.links();
+    size_t count = 0;
+    for (auto at = all.rbegin(); at != all.rend() && count < LinksOffers::kOffersMax; ++at) {
+        const transport::verbs::Links& links = *(*at)->links;
+        auto link_of = (*at)->to(peers);
+        if (!link_of || links.free_teams().none()) continue;
+        found.offers.of[count] = {(*at)->id, links.free_teams()};
+        found.found[count++] = {*at, std::move(*link_of)};
     }
     return found;
 }
 
-std::optional<uint32_t> choose_number(std::span<const LinksOffer> offers) {
-    uint64_t id = LinksOffer::kAny;
-    transport::verbs::Links::Teams free;
-    free.set();
-    for (const LinksOffer& one : offers) {
-        if (one.id == LinksOffer::kAny) continue;
-        if (one.id == LinksOffer::kNone || (id != LinksOffer::kAny && one.id != id)) {
-            return std::nullopt;
+std::optional<Choice> choose_links(std::span<const LinksOffers> members) {
+    const auto first = std::ranges::find(members, uint64_t{0}, &LinksOffers::needs_none);
+    if (first == members.end()) return std::nullopt;
+    for (const LinksOffer& offer : first->of) {
+        if (offer.id == 0) break;
+        transport::verbs::Links::Teams free = offer.free;
+        for (const LinksOffers& member : members) {
+            if (member.needs_none != 0) continue;
+            const auto same = std::ranges::find(member.of, offer.id, &LinksOffer::id);
+            free &= same != member.of.end() ? same->free : transport::verbs::Links::Teams{};
         }
-        id = one.id;
-        free &= one.free;
+        for (uint32_t number = 0; number < free.size(); ++number) {
+            if (free[number]) return Choice{offer.id, number};
+        }
     }
-    if (id == LinksOffer::kAny || free.none()) return std::nullopt;
-    uint32_t number = 0;
-    while (!free[number]) ++number;
-    return number;
+    return std::nullopt;
 }
 
 }  // namespace tutti::bootstrap

@@ -3,6 +3,8 @@
 // them where all have the same ones.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,28 +17,43 @@
 
 namespace tutti::bootstrap {
 
-// What a member says of those that would do for it. Plain data.
+// One that would do for a member.
 struct LinksOffer {
-    static constexpr uint64_t kNone = 0;
-    static constexpr uint64_t kAny = UINT64_MAX;  // it has no peers, and needs none
-    uint64_t id = kNone;
+    uint64_t id = 0;                      // 0: none
     transport::verbs::Links::Teams free;  // numbers that the team may have on them
 };
 
-struct FoundLinks {
-    LinksOffer offer;
-    std::shared_ptr<engine::ProcessLinks> links;  // none where the offer is
-    std::vector<uint32_t> link_of;                // by peer
+// What a member says of those that would do: the newest ones, as far as they have room for a team.
+// Another member may have fewer, so that one alone may not be the one. Plain data.
+struct LinksOffers {
+    static constexpr size_t kOffersMax = 4;
+    uint64_t needs_none = 0;  // it has no peers
+    std::array<LinksOffer, kOffersMax> of;
 };
 
-// Of this member, whose peers are these (Context::member()): the oldest that go to all of them.
-// None where two of them, or one and this one, are of one context, as they cannot be told apart.
-// Throws std::bad_alloc.
-FoundLinks find_links(engine::Context& context, std::span<const uint64_t> peers);
+struct FoundLinks {
+    std::shared_ptr<engine::ProcessLinks> links;
+    std::vector<uint32_t> link_of;  // by peer
+};
+
+// By offer.
+struct Candidates {
+    LinksOffers offers;
+    std::array<FoundLinks, LinksOffers::kOffersMax> found;
+};
+
+// Of this member, whose peers are these (Context::member()). None where two of them, or one and
+// this one, are of one context, as they cannot be told apart. Throws std::bad_alloc.
+Candidates find_links(engine::Context& context, std::span<const uint64_t> peers);
 // Peers that can be told apart from each other and from this one.
 bool are_apart(const engine::Context& context, std::span<const uint64_t> peers);
 
-// The team's number on the links that all have offered; nothing where they have not.
-std::optional<uint32_t> choose_number(std::span<const LinksOffer> offers);
+struct Choice {
+    uint64_t id = 0;
+    uint32_t number = 0;  // of the team on them
+};
+// The newest that all have offered who need any, with a number that is free at all of them, as the
+// first of these sees it; nothing where there are none.
+std::optional<Choice> choose_links(std::span<const LinksOffers> members);
 
 }  // namespace tutti::bootstrap

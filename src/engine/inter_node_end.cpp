@@ -93,12 +93,19 @@ InterNode::~InterNode() {
 }
 
 // Whoever is gone is given up by its queue pair, so this ends. What a failed team has sent nobody
-// waits for.
+// waits for; but what the device still reads of it, by connections that others have too, would fail
+// them as well if it were taken away.
 void InterNode::settle_messages() {
-    if (!verbs_.messages || !is_sound_) return;
-    verbs_.messages->close();
+    if (!verbs_.messages) return;
+    transport::verbs::Rc& messages = *verbs_.messages;
+    if (is_sound_) messages.close();
+    const auto has_settled = [&] {
+        if (is_sound_) return messages.has_left();
+        messages.poll();
+        return !messages.is_read_from();
+    };
     const uint64_t end_ns = context_.clock().now_ns() + kSettleNsMax;
-    while (!verbs_.messages->has_left() && context_.clock().now_ns() < end_ns) sched_yield();
+    while (!has_settled() && context_.clock().now_ns() < end_ns) sched_yield();
 }
 
 void InterNode::settle_multicasts() {

@@ -23,16 +23,15 @@ struct ProcessLinks {
     Allowance::Part memory;         // registered
     std::unique_ptr<transport::verbs::Links> links;
 
-    // Which links go to these, by their order; nothing where one is missing, or no more teams may
-    // come.
+    // Which links go to these, by their order; nothing where one is missing.
     [[nodiscard]] std::optional<std::vector<uint32_t>> to(std::span<const uint64_t> others) const {
-        if (!links->are_whole()) return std::nullopt;
+        if (!links->are_open()) return std::nullopt;
         std::vector<uint32_t> found;
         for (const uint64_t other : others) {
             const auto at = std::ranges::find(members, other);
             if (at == members.end()) return std::nullopt;
             const auto link = static_cast<uint32_t>(at - members.begin());
-            if (!links->is_connected(link)) return std::nullopt;
+            if (!links->is_good(link)) return std::nullopt;
             found.push_back(link);
         }
         return found;

@@ -110,7 +110,7 @@ struct Completion {
     uint32_t immediate = 0;  // of a receive
 };
 
-// A team's queue pairs, their completion queue and the memory of both. Used by one thread at a
+// Queue pairs, their completion queue and the memory of both. Used by one thread at a
 // time.
 class Endpoint {
   public:

@@ -53,13 +53,6 @@ PairCard Links::card(uint32_t link) const {
     return card;
 }
 
-bool Links::are_whole() const {
-    const bool all_go = std::none_of(links_.get(), links_.get() + count_, [](const Link& at) {
-        return (at.has_failed && !at.is_given_up) || at.is_left_by_peer;
-    });
-    return all_go && !is_closing_ && open_ > 0;
-}
-
 void Links::join(Rc& team, uint32_t number) {
     TUTTI_ASSERT(free_[number] && !is_closing_, "nobody has the number");
     if (number >= teams_.size()) teams_.resize(number + 1);
@@ -71,17 +64,27 @@ void Links::join(Rc& team, uint32_t number) {
 
 void Links::leave(Rc& team) {
     TUTTI_ASSERT(open_ > 0 && teams_[team.number()] == &team, "it has joined");
-    if (--open_ == 0) is_closing_ = true;
+    if (!team.has_given_up() && --open_ == 0) is_closing_ = true;
     for (uint32_t link = 0; link < count_; ++link) advance(link);
 }
 
+void Links::fail(Rc& team) {
+    TUTTI_ASSERT(!team.has_closed(), "it has not left");
+    --open_;
+}
+
+// What it had there may be what others wait for.
 void Links::forget(Rc& team) {
     teams_[team.number()] = nullptr;
     if (team.number() != 0 && team.has_parted()) free_.set(team.number());
-    if (!team.has_closed()) --open_;
+    if (!team.has_closed() && !team.has_given_up()) --open_;
+    if (open_ == 0) return;
+    for (uint32_t link = 0; link < count_; ++link) advance(link);
 }
 
-bool Links::has_others(const Rc& team) const { return open_ > (team.has_closed() ? 0u : 1u); }
+bool Links::has_others(const Rc& team) const {
+    return open_ > (team.has_closed() || team.has_given_up() ? 0u : 1u);
+}
 
 // A link's memory: the slots that the peer writes, then those from which this end sends.
 std::byte* Links::header_memory(uint32_t link, uint32_t slot, bool is_own) const {
@@ -150,7 +153,7 @@ bool Links::write_piece(uint32_t link, const Room& room, SlotHeader header, cons
     write.tells = room.tells;
     write.immediate = room.slot;
     write.number = slots.write(room);
-    write.is_signaled = slots.must_signal(write.number, true);
+    write.is_signaled = slots.must_signal(write.number, true) || header.piece == Piece::kBye;
     write.wakes = is_last || !slots.may_go_on(stream_of(header));
     return post(link, write);
 }
@@ -185,7 +188,8 @@ void Links::advance_teams(uint32_t link) {
 void Links::advance(uint32_t link) {
     Link& at = links_[link];
     if (at.has_failed || !at.is_connected) return;
-    put_aside(link);
+    // Behind the last word nobody needs to know what lies here.
+    if (!is_closing_) put_aside(link);
     if (!at.has_failed) advance_teams(link);
     if (at.has_failed || at.last_number != 0 || !at.slots.may_write()) return;
     if (is_closing_) {

@@ -45,18 +45,24 @@ class Links {
     // comes. That of the first team, whose words are as it leaves them, is not given again.
     using Teams = std::bitset<kTeamsMax>;
     [[nodiscard]] const Teams& free_teams() const { return free_; }
-    // All is there, and will be as long as one of the teams is.
-    [[nodiscard]] bool are_whole() const;
+    // They will be there as long as one of the teams is that have them.
+    [[nodiscard]] bool are_open() const { return !is_closing_ && open_ > 0; }
+    // Another team may go by it.
+    [[nodiscard]] bool is_good(uint32_t link) const {
+        const Link& at = links_[link];
+        return at.is_connected && !at.has_failed && !at.is_left_by_peer;
+    }
 
     // ---- for teams ----
     // Allocates; from here on pieces of that number may come. leave(): none of its own are sent any
-    // more. forget(): nor is there anybody to take any.
+    // more. fail(): nobody waits for it. forget(): nor is there anybody to take any.
     void join(Rc& team, uint32_t number);
     void leave(Rc& team);
+    void fail(Rc& team);
     void forget(Rc& team);
-    // All teams have left.
+    // All teams have left that have not failed.
     [[nodiscard]] bool is_closing() const { return is_closing_; }
-    // Others than this one have not.
+    // Others than this one have not, nor have they failed.
     [[nodiscard]] bool has_others(const Rc& team) const;
     // What has been sent is at the others', as far as they are there and still want it.
     [[nodiscard]] bool has_left() const;
@@ -107,7 +113,6 @@ class Links {
         uint64_t last_number = 0;  // 0: not sent yet
         bool is_connected = false;
         bool has_failed = false;
-        bool is_given_up = false;
         bool is_left_by_peer = false;
         bool is_counted = false;
     };
@@ -140,7 +145,7 @@ class Links {
     std::unique_ptr<Link[]> links_;
     std::vector<Rc*> teams_;  // by number; nullptr: gone, or never here
     Teams free_;
-    uint32_t open_ = 0;  // of them, that have not left
+    uint32_t open_ = 0;  // of them, that have not left, nor failed
     std::array<Completion, 32> completions_;
     uint32_t polls_ = 0;
     uint64_t looked_ns_;

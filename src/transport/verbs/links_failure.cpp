@@ -30,7 +30,6 @@ void Links::fail(uint32_t link, const char* why, const char* more) { fail_teams(
 
 void Links::give_up(uint32_t link) {
     fail(link, "it was given up");
-    links_[link].is_given_up = true;
     without_cause_ = kNoLink;
 }
 

@@ -3,9 +3,9 @@
 // 5.3. It rests on the promise that the last eight bytes of a write of a packet at most, the number
 // of its piece, are placed last. What is read behind them, Endpoint::look() has read first.
 //
-// A link is looked at where the team that polls awaits something of it, at one word: the piece
-// before has said in which slot the next one comes. What nobody waits for stays where it is, and
-// the sender, short of slots that were chosen ahead, goes on by immediates.
+// A link is looked at where the team that polls awaits something of it, if only a bye, at one word:
+// the piece before has said in which slot the next one comes. What nobody waits for stays where it
+// is, and the sender, short of slots that were chosen ahead, goes on by immediates.
 //
 // Pieces are taken in the order in which they were written, so that `freed` is heard in the order
 // in which it was said. Before an immediate, all pieces that were written before it: they are there

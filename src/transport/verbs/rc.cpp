@@ -84,6 +84,7 @@ Rc::Operation* Rc::begin(uint32_t pair, bool is_send, const MessageId& id, size_
     TUTTI_ASSERT(id.slot < kSlotsMax && bytes <= kMessageBytesMax, "a message of transport.h");
     ticket.state = State::kFailed;
     if (refuses(pair, is_send)) return nullptr;
+    is_used_ = true;
     if (!free_) {
         // The vector first: what it throws leaves nothing behind.
         try {
@@ -284,8 +285,8 @@ void Rc::say_bye(uint32_t pair) {
     const SlotHeader header{.piece = Piece::kBye, .team = static_cast<uint8_t>(number_)};
     const Room room = links_->take_room(link, kSigns, 1, Piece::kBye);
     if (room.slot == kNoSlot) return;
-    pairs_[pair].has_said_bye = true;
     links_->write_piece(link, room, header, nullptr, true);
+    pairs_[pair].bye_number = slots(pair).written();
 }
 
 void Rc::take_piece(uint32_t link, const SlotHeader& header, const std::byte* end) {
@@ -302,7 +303,8 @@ void Rc::take_piece(uint32_t link, const SlotHeader& header, const std::byte* en
 void Rc::look_for_tails() {
     for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
         const Pair& at = pairs_[pair];
-        if ((at.recving | at.sending) == 0 || has_failed(pair)) continue;
+        const bool is_idle = (at.recving | at.sending) == 0 && !is_parting(pair);
+        if (is_idle || has_failed(pair)) continue;
         if (links_->take_tails(at.link)) advance(pair);
     }
 }
@@ -315,13 +317,22 @@ void Rc::poll() {
 
 bool Rc::is_awaiting(uint32_t link) const {
     const Pair& at = pairs_[pair_of_link_[link]];
-    return (at.recving | at.sending | at.counting) != 0;
+    return (at.recving | at.sending | at.counting) != 0 || is_parting(pair_of_link_[link]);
+}
+
+bool Rc::is_parting(uint32_t pair) const {
+    const Pair& at = pairs_[pair];
+    if (!is_closing_ || links_->is_closing()) return false;
+    return at.bye_number == 0 || !slots(pair).is_complete(at.bye_number) || !at.has_heard_bye;
 }
 
 bool Rc::awaits_completion(uint32_t link) const {
     const uint32_t pair = pair_of_link_[link];
     const Pair& at = pairs_[pair];
     if (pair == kAdderPair && is_adding()) return true;
+    if (is_parting(pair) && (owes_bye(pair) || !slots(pair).is_complete(at.bye_number))) {
+        return true;
+    }
     if (at.offering != 0 && slots(pair).awaits_completion(kSigns)) return true;
     for (uint32_t left = at.sending; left != 0; left &= left - 1) {
         const auto stream = static_cast<uint32_t>(std::countr_zero(left));
@@ -393,12 +404,14 @@ void Rc::close() {
     is_closing_ = true;
     for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
         Pair& at = pairs_[pair];
-        at.sending = at.offering = 0;
+        at.sending = at.recving = at.offering = 0;
         for (uint32_t stream = 0; stream < kSlotsMax; ++stream) {
-            Line& line = at.streams[stream].sends;
-            Line rest = all_but_writing(line);
-            drop(rest);
-            if (line.first) at.sending |= 1u << stream;
+            Stream& of = at.streams[stream];
+            for (Line* line : {&of.sends, &of.recvs}) {
+                Line rest = all_but_writing(*line);
+                drop(rest);
+                if (line->first) (line == &of.sends ? at.sending : at.recving) |= 1u << stream;
+            }
         }
         mark(pair);
     }
@@ -409,12 +422,16 @@ void Rc::close() {
 bool Rc::has_gone() const {
     for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
         const bool is_over = has_failed(pair) || !links_->is_connected(pairs_[pair].link);
-        if (!is_over && (pairs_[pair].sending != 0 || owes_bye(pair))) return false;
+        if (is_over || links_->is_closing()) continue;
+        const Pair& at = pairs_[pair];
+        if (at.sending != 0 || at.bye_number == 0) return false;
+        if (!slots(pair).is_complete(at.bye_number) && !is_left_by_peer(pair)) return false;
     }
     return true;
 }
 
 bool Rc::has_parted() const {
+    if (!is_used_ && !is_closing_) return true;
     if (!is_closing_ || !has_gone()) return false;
     for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
         const bool is_over = has_failed(pair) || !links_->is_connected(pairs_[pair].link);
@@ -425,12 +442,12 @@ bool Rc::has_parted() const {
 
 bool Rc::has_left() {
     poll();
-    return has_gone() && (!links_->is_closing() || links_->has_left());
+    return links_->is_closing() ? links_->has_left() : has_gone();
 }
 
 bool Rc::is_closed() {
     poll();
-    return links_->is_closing() ? has_gone() && links_->is_closed() : has_parted();
+    return links_->is_closing() ? links_->is_closed() : has_parted();
 }
 
 }  // namespace tutti::transport::verbs

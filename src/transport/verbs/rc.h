@@ -101,8 +101,7 @@ class Rc final : public Transport {
     // and the other ends may still give slots back: this must stay until is_closed(), and at the
     // least until has_left().
     void close();
-    // What this end has sent has gone; of the last team on the links, it is at the others', as far
-    // as they are there and still want it.
+    // What this end has sent is at the others', as far as they are there and still want it.
     [[nodiscard]] bool has_left();
     // It has, and the others have said the same.
     [[nodiscard]] bool is_closed();
@@ -111,10 +110,13 @@ class Rc final : public Transport {
     // the program's again; what is on its way from there fails, and its pair. Else it is as soon as
     // that has gone.
     void give_up();
+    // Of a team that was given up: the device may still read what was called off.
+    [[nodiscard]] bool is_read_from() const;
 
     // ---- for Links ----
     [[nodiscard]] uint32_t number() const { return number_; }
     [[nodiscard]] bool has_closed() const { return is_closing_; }
+    [[nodiscard]] bool has_given_up() const { return is_given_up_; }
     [[nodiscard]] bool has_pair(uint32_t link) const { return pair_of_link_[link] != kNoPair; }
     // Room for a piece of that stream.
     [[nodiscard]] std::byte* aside_memory(uint32_t link, uint32_t slot) const {
@@ -207,11 +209,11 @@ class Rc final : public Transport {
     struct Pair {
         uint32_t link = 0;
         std::array<Stream, kSlotsMax> streams;
-        uint32_t sending = 0;   // streams that have something to send, by bits
-        uint32_t recving = 0;   // or to receive
-        uint32_t offering = 0;  // whose receive has an offer to make
-        uint32_t counting = 0;  // receives of messages that are counted
-        bool has_said_bye = false;
+        uint32_t sending = 0;     // streams that have something to send, by bits
+        uint32_t recving = 0;     // or to receive
+        uint32_t offering = 0;    // whose receive has an offer to make
+        uint32_t counting = 0;    // receives of messages that are counted
+        uint64_t bye_number = 0;  // 0: not said
         bool has_heard_bye = false;
         uint64_t declined = 0;  // which exposures_, when its end had no memory for a message
     };
@@ -292,8 +294,10 @@ class Rc final : public Transport {
     [[nodiscard]] bool has_gone() const;
     void say_bye(uint32_t pair);
     [[nodiscard]] bool owes_bye(uint32_t pair) const {
-        return is_closing_ && !pairs_[pair].has_said_bye && !links_->is_closing();
+        return is_closing_ && pairs_[pair].bye_number == 0 && !links_->is_closing();
     }
+    // It waits for a bye, of either end.
+    [[nodiscard]] bool is_parting(uint32_t pair) const;
 
     static constexpr uint32_t kNoPair = UINT32_MAX;
     std::shared_ptr<Links> links_;
@@ -325,6 +329,7 @@ class Rc final : public Transport {
     static constexpr uint32_t kAdderPair = 0;  // that with rank 0
     Addition adding_;
     Rank adders_ = 0;
+    bool is_used_ = false;  // something was sent or received
     bool is_closing_ = false;
     bool is_given_up_ = false;
     // The first failure.

@@ -11,11 +11,10 @@
 //   kWhole                       -- slot -->   gives up the registration: the message has come
 //   gives up the registration once the writes are complete: the message is sent
 //
-// Where either end cannot register, the data follow by slots. Offers have a stream of their own, so
+// Where either end cannot register, the data follow by slots. Offers go by the stream of signs, so
 // they wait for nothing that nobody reads.
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "transport/verbs/rc.h"
 
@@ -23,13 +22,27 @@ namespace tutti::transport::verbs {
 
 // A write of another team's that is still to be sent would fail with what is given up.
 void Rc::give_up() {
-    if (!std::exchange(is_given_up_, true)) drop_unwanted();
+    if (!is_closing_ && !is_given_up_) {
+        links_->fail(*this);
+        is_given_up_ = true;
+        drop_unwanted();
+    }
     if (links_->has_others(*this)) return;
     for (const auto& some : operations_) {
         for (size_t i = 0; i < kOperationsAtOnce; ++i) {
             if (some[i].is_given_up) give_back(some[i]);
         }
     }
+}
+
+bool Rc::is_read_from() const {
+    if (!links_->has_others(*this)) return false;
+    for (const auto& some : operations_) {
+        for (size_t i = 0; i < kOperationsAtOnce; ++i) {
+            if (some[i].is_given_up && some[i].region.handle) return true;
+        }
+    }
+    return false;
 }
 
 // Operations that are not under way have none registered.

@@ -7,10 +7,10 @@
 // odd and even buffers rest on one collective after the other; here calls may overlap, so slots are
 // given back by the receiver. docs/protocol/verbs.md has the states.
 //
-// A piece may come without an immediate, where the receiver looks for it in memory (links_tails.cpp).
-// Its slot is one of the shared, and the piece before it has said which, so that there is one place
-// to look at; its number, which is placed last, says that it is there. Pieces are taken in the
-// order in which they were written, with and without immediates.
+// A piece may come without an immediate, where the receiver looks for it in memory
+// (links_tails.cpp). Its slot is one of the shared, and the piece before it has said which, so that
+// there is one place to look at; its number, which is placed last, says that it is there. Pieces
+// are taken in the order in which they were written, with and without immediates.
 //
 // There are *own* slots and shared ones. A stream may have one piece in an own slot, whichever is
 // free, and any number in the shared ones. Of one team there are as many own slots as streams. Of
@@ -26,7 +26,7 @@
 //   I1  A slot is written again only after the receiver gave it back, and after the write before is
 //       complete here (its memory is the device's until then).
 //   I2  A stream whose messages are received goes on, whatever lies in the others' slots: it finds
-//       an own one, of which some are free, or will be as soon as the other end looks.
+//       an own one, of which some are free, or will be as soon as the other end looks and says so.
 //   I3  At most kSlots + kSlots + 1 immediates are on their way to an end: a piece in each slot,
 //       a word about each slot, and the last. So kRecvs receives are always enough.
 #pragma once
@@ -167,6 +167,8 @@ class Slots {
     [[nodiscard]] bool may_write_long() const { return written_ - complete_ < kLongSends; }
     // Counts a write, into slots or none, and says its number.
     uint64_t write(const Room& room = {});
+    // The number of the last one.
+    [[nodiscard]] uint64_t written() const { return written_; }
     // Whether that one has to be signaled, a piece or none. Where a piece leaves no shared slot,
     // its completion, which tells of all before, will be waited for. So either some shared slot is
     // there for every stream, or what the streams wait for will be told. Where slots are chosen

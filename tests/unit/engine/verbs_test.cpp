@@ -660,6 +660,27 @@ TEST(VerbsSharing, AThousandTeams) {
     EXPECT_EQ(turns.cluster.network.fault(), "");
 }
 
+// More at a time than links have numbers: then there are more links, which share in turn.
+TEST(VerbsSharing, MoreTeamsThanNumbersHaveLinksOfTheirOwn) {
+    Turns turns(2);
+    const std::vector<uint32_t> all{0, 1};
+    constexpr int kTeams = 300;
+    const auto hosts = hosts_of(std::vector(kTeams, all));
+    run_threads(2, [&](uint32_t rank) {
+        std::vector<TeamPtr> teams;
+        for (int i = 0; i < kTeams; ++i) {
+            teams.push_back(turns.make(rank, *hosts[i], all));
+            ASSERT_TRUE(teams.back());
+        }
+        for (const TeamPtr& team : teams) {
+            std::vector<uint32_t> values(1, 1);
+            ASSERT_EQ(add_up(team.get(), values), TUTTI_OK) << tutti_team_message(team.get());
+        }
+    });
+    EXPECT_EQ(turns.cluster.network.made(), 4);
+    EXPECT_EQ(turns.cluster.network.fault(), "");
+}
+
 // A process that dies is an error in every team that it is in, each in its own call; a team without
 // it goes on.
 TEST(VerbsSharing, APeerThatDiesFailsAllItsTeams) {

@@ -199,12 +199,14 @@ TEST(Links, WhatATeamLeavesBehindIsDropped) {
         }));
         for (auto& one : teams.others) one[number].reset();
     }
-    // Nobody knows what of these may still come.
+    // Nobody knows what of these may still come; of a team that never sent anything nothing does.
     const uint32_t number = teams.join();
     send_in(teams, {number, &write(letters, prng, 0, 0, 100)});
     for (auto& one : teams.others) one[number].reset();
-    EXPECT_EQ(teams.join(), number + 1);
-    for (auto& one : teams.others) one[number + 1].reset();
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(teams.join(), number + 1);
+        for (auto& one : teams.others) one[number + 1].reset();
+    }
     for (uint32_t slot = 0; slot < kSlotsMax; ++slot) {
         const Post post{0, &write(letters, prng, 0, slot, 30'000)};
         send_in(teams, post);
@@ -212,6 +214,55 @@ TEST(Links, WhatATeamLeavesBehindIsDropped) {
         ASSERT_TRUE(teams.run_all_until([&] { return is_over(*post.letter); }));
     }
     end_all(teams, 1);
+}
+
+// A team has left when what it sent is there, not before, whatever other teams there are: one that
+// has failed keeps nobody waiting, and hurries nobody.
+TEST(Links, ATeamThatLeavesWaitsForWhatItHasSent) {
+    for (const bool has_failed : {false, true}) {
+        Teams teams({});
+        Prng prng(1);
+        std::deque<Letter> letters;
+        const uint32_t number = teams.join();
+        if (has_failed) {
+            for (const uint32_t at : {0u, 1u}) teams.team(at, number)->give_up();
+        }
+        const Post post{0, &write(letters, prng, 0, 3, 500)};
+        send_in(teams, post);
+        teams.ends[0]->close();
+        for (int i = 0; i < 100; ++i) ASSERT_FALSE(teams.ends[0]->has_left());
+        ASSERT_TRUE(teams.run_until([&] { return teams.ends[0]->has_left(); }));
+        EXPECT_FALSE(teams.ends[0]->is_closed());
+        teams.ends[0].reset();
+        for (auto& one : teams.others) one[number].reset();
+        recv_in(teams, post);
+        ASSERT_TRUE(teams.run_all_until([&] { return is_over(*post.letter); }));
+        EXPECT_EQ(post.letter->got, post.letter->sent);
+    }
+}
+
+// By whoever looks for pieces in memory too, though nobody else looks there.
+TEST(Links, AByeIsHeardWhereverItComes) {
+    for (uint64_t seed = 1; seed <= 50; ++seed) {
+        Teams teams({.seed = seed, .ends_last = true}, 0, {true, true});
+        for (int i = 0; i < 30; ++i) {
+            const uint32_t number = teams.join();
+            EXPECT_EQ(number, 1u);
+            for (const uint32_t at : {0u, 1u}) teams.team(at, number)->close();
+            const auto is_closed = [&] {
+                const bool one = teams.team(0, number)->is_closed();
+                return teams.team(1, number)->is_closed() && one;
+            };
+            bool are_closed = false;
+            for (int turn = 0; turn < 1000 && !are_closed; ++turn) {
+                teams.verbs.pump();
+                are_closed = is_closed();
+            }
+            ASSERT_TRUE(are_closed);
+            for (auto& one : teams.others) one[number].reset();
+        }
+        end_all(teams, 1);
+    }
 }
 
 // Each says it of its own rank of that process.
@@ -228,7 +279,7 @@ TEST(Links, ALinkThatFailsFailsAllTeams) {
     EXPECT_EQ(teams.ends[0]->error().find("RDMA to rank 1 failed: "), 0u) << teams.ends[0]->error();
     EXPECT_EQ(teams.team(0, number)->error().find("RDMA to rank 0 failed: "), 0u)
         << teams.team(0, number)->error();
-    EXPECT_FALSE(teams.shared(0)->are_whole());
+    EXPECT_FALSE(teams.shared(0)->is_good(0));
 }
 
 // Ranks of one team that do not run the same call say nothing of the other team.
@@ -244,7 +295,7 @@ TEST(Links, ADisagreementIsTheTeamsAlone) {
     ASSERT_TRUE(teams.run_all_until([&] { return bad.letter->recv.state == State::kFailed; }));
     EXPECT_EQ(teams.team(1, number)->error(), "rank 1 runs another call");
     EXPECT_EQ(teams.ends[1]->error(), "");
-    EXPECT_TRUE(teams.shared(0)->are_whole());
+    EXPECT_TRUE(teams.shared(0)->is_good(0));
     const Post good{0, &write(letters, prng, 0, 3, 100)};
     send_in(teams, good);
     recv_in(teams, good);
