@@ -111,7 +111,7 @@ void end_all(Teams& teams, uint32_t count) {
 // Messages of all lengths in four teams, of which two are asked for much later than they come: the
 // others go on meanwhile, and nothing is lost.
 TEST(Links, TeamsSeeds) {
-    const test::Seeds seeds = test::Seeds::wanted(500);
+    const test::Seeds seeds = test::Seeds::wanted(200);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         SCOPED_TRACE(test::replay(seed));
         Prng prng(seed);
