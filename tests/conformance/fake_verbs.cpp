@@ -305,6 +305,7 @@ void FakeVerbs::post(Node& node, uint32_t pair, const Write& write, bool is_send
     slot_bytes_ += write.bytes;
     if (write.offset + write.bytes > node.memory.size()) fault_ = "a write from elsewhere";
     hear_of(node, queue, posted.write);
+    if (write.bytes == 0 && !posted.write.tells) ++looks_;
     const bool is_packet = write.bytes <= node.need.mtu_bytes;
     if (!posted.write.tells && !is_packet) ++long_untold_;
     launch(node, pair, number);

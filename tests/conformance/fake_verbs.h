@@ -52,6 +52,8 @@ class FakeVerbs final : public Clock {
     [[nodiscard]] uint64_t tells(uint32_t node) const;
     // All that were ever posted.
     [[nodiscard]] uint64_t writes() const { return writes_; }
+    // Of these: of nothing, to learn whether the other end is there.
+    [[nodiscard]] uint64_t looks() const { return looks_; }
     // Of several packets and without an immediate: nobody says that their end lands last.
     [[nodiscard]] uint64_t long_untold() const { return long_untold_; }
     // Receives that were posted behind connect(), and completions.
@@ -106,6 +108,7 @@ class FakeVerbs final : public Clock {
     uint64_t now_ns_ = 0;
     uint64_t order_ = 0;
     uint64_t writes_ = 0;
+    uint64_t looks_ = 0;
     uint64_t long_untold_ = 0;
     uint64_t recvs_ = 0;
     uint64_t completions_ = 0;

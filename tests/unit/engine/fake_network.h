@@ -47,9 +47,10 @@ class FakeNetwork {
     // That are still there, and how many there were.
     [[nodiscard]] int endpoints() const { return endpoints_; }
     [[nodiscard]] int made() const { return made_; }
+    // Without the looks, of which there is one for each second of waiting.
     uint64_t writes() {
         const std::lock_guard lock(mutex_);
-        return verbs_.writes();
+        return verbs_.writes() - verbs_.looks();
     }
     uint64_t adds() {
         const std::lock_guard lock(mutex_);
