@@ -226,7 +226,7 @@ Report VerbsMaker::join(const FoundLinks& found, uint32_t number) {
 Result<bool> VerbsMaker::join_links() {
     Candidates candidates;
     attempt([&] {
-        candidates = find_links(context_, others());
+        candidates = find_links(context_, others(), is_crowded_);
         return Report{};
     });
     const auto all = all_.exchange(candidates.offers);
@@ -303,7 +303,7 @@ Result<Done> VerbsMaker::exchange_cards() {
         own.links_id = own_id;
         const auto pairs = static_cast<uint32_t>(messages_ ? peers_.size() : 0);
         for (uint32_t i = begin; i < std::min(begin + Cards::kAtOnce, pairs); ++i) {
-            own.of[i - begin] = messages_->links().card(i);
+            own.of[i - begin] = messages_->links()->card(i);
         }
         const auto all = all_.exchange(own);
         if (!all) return all.error();
@@ -334,7 +334,7 @@ void VerbsMaker::use_exposed() {
 Report VerbsMaker::connect() {
     for (uint32_t pair = 0; messages_ && pair < peers_.size(); ++pair) {
         if (is_own(pair) && !context_.reaches_itself()) continue;
-        const auto connected = messages_->links().connect(pair, ports_[pair], others_[pair]);
+        const auto connected = messages_->links()->connect(pair, ports_[pair], others_[pair]);
         if (!connected && is_own(pair)) context_.reaches_itself() = false;
         if (connected || is_own(pair)) continue;
         return report_of(Obstacle::kSystem, "no RDMA to rank " + std::to_string(peers_[pair]) +
@@ -407,7 +407,7 @@ Result<Done> VerbsMaker::agree_on_word() {
 
 // For later teams. The pair with oneself is for this one alone.
 Report VerbsMaker::keep_links() {
-    if (!is_in_turn_ || !links_ || mine_.obstacle != Obstacle::kNone) return {};
+    if (!is_in_turn_ || !links_) return {};
     if (are_apart(context_, others())) context_.keep_links(links_);
     return {};
 }

@@ -12,7 +12,7 @@ bool are_apart(const engine::Context& context, std::span<const uint64_t> peers) 
     return std::ranges::adjacent_find(all) == all.end();
 }
 
-Candidates find_links(engine::Context& context, std::span<const uint64_t> peers) {
+Candidates find_links(engine::Context& context, std::span<const uint64_t> peers, bool sleeps) {
     Candidates found;
     found.offers.needs_none = peers.empty() ? 1 : 0;
     if (peers.empty() || !are_apart(context, peers)) return found;
@@ -21,7 +21,7 @@ Candidates find_links(engine::Context& context, std::span<const uint64_t> peers)
     for (auto at = all.rbegin(); at != all.rend() && count < LinksOffers::kOffersMax; ++at) {
         const transport::verbs::Links& links = *(*at)->links;
         auto link_of = (*at)->to(peers);
-        if (!link_of || links.free_teams().none()) continue;
+        if (!link_of || links.free_teams().none() || (sleeps && !links.may_sleep())) continue;
         found.offers.of[count] = {(*at)->id, links.free_teams()};
         found.found[count++] = {*at, std::move(*link_of)};
     }
@@ -31,8 +31,9 @@ Candidates find_links(engine::Context& context, std::span<const uint64_t> peers)
 std::optional<Choice> choose_links(std::span<const LinksOffers> members) {
     const auto first = std::ranges::find(members, uint64_t{0}, &LinksOffers::needs_none);
     if (first == members.end()) return std::nullopt;
-    for (const LinksOffer& offer : first->of) {
-        if (offer.id == 0) break;
+    for (auto at = first->of.rbegin(); at != first->of.rend(); ++at) {
+        const LinksOffer& offer = *at;
+        if (offer.id == 0) continue;
         transport::verbs::Links::Teams free = offer.free;
         for (const LinksOffers& member : members) {
             if (member.needs_none != 0) continue;

@@ -24,7 +24,8 @@ struct LinksOffer {
 };
 
 // What a member says of those that would do: the newest ones, as far as they have room for a team.
-// Another member may have fewer, so that one alone may not be the one. Plain data.
+// Another member may have fewer, so that one alone may not be the one. Plain data, and short, as
+// each member gets all of them.
 struct LinksOffers {
     static constexpr size_t kOffersMax = 4;
     uint64_t needs_none = 0;  // it has no peers
@@ -43,8 +44,9 @@ struct Candidates {
 };
 
 // Of this member, whose peers are these (Context::member()). None where two of them, or one and
-// this one, are of one context, as they cannot be told apart. Throws std::bad_alloc.
-Candidates find_links(engine::Context& context, std::span<const uint64_t> peers);
+// this one, are of one context, as they cannot be told apart. sleeps: only such as whoever waits
+// may sleep for. Throws std::bad_alloc.
+Candidates find_links(engine::Context& context, std::span<const uint64_t> peers, bool sleeps);
 // Peers that can be told apart from each other and from this one.
 bool are_apart(const engine::Context& context, std::span<const uint64_t> peers);
 
@@ -52,8 +54,9 @@ struct Choice {
     uint64_t id = 0;
     uint32_t number = 0;  // of the team on them
 };
-// The newest that all have offered who need any, with a number that is free at all of them, as the
-// first of these sees it; nothing where there are none.
+// The oldest that all have offered who need any, as the first of these sees it, with the lowest
+// number that is free at all of them; nothing where there are none. The oldest, so that those which
+// a larger team made for itself end with it.
 std::optional<Choice> choose_links(std::span<const LinksOffers> members);
 
 }  // namespace tutti::bootstrap

@@ -15,6 +15,8 @@ namespace {
 
 // Choosing an algorithm and making its plan takes a few KiB.
 constexpr size_t kFundBytes = size_t{64} << 10;
+// How long the end of a team waits for others (settle_end_ns()).
+constexpr uint64_t kSettleNsMax = 5'000'000'000;
 
 // In these settings processes may differ.
 bool is_of_one_process(std::string_view entry) {
@@ -255,6 +257,13 @@ void Context::note_no_single_copy(const char* why) {
     const std::lock_guard lock(mutex_);
     std::snprintf(no_single_copy_.data(), no_single_copy_.size(), "%s", why);
 }
+
+uint64_t Context::settle_end_ns() {
+    return settle_end_ns_ != 0 ? settle_end_ns_ : clock_.now_ns() + kSettleNsMax;
+}
+
+// What is left of its teams goes with its members.
+Context::~Context() { settle_end_ns_ = settle_end_ns(); }
 
 void Context::tidy() {
     std::unique_ptr<Retired> over;  // goes after the lock

@@ -69,6 +69,7 @@ struct Retired {
 class Context {
   public:
     static Result<std::unique_ptr<Context>> create(const tutti_context_params& params);
+    ~Context();
 
     const Settings& settings() const { return settings_; }
     const tutti_context_params& params() const { return params_; }
@@ -174,6 +175,10 @@ class Context {
     void keep(std::unique_ptr<Retired> what);
     // Lets go of what is over.
     void tidy();
+    // Until when the end of a team waits for those who miss something of it after a failure, and
+    // for what was sent by RDMA to arrive, or to be given up: all that end with the context
+    // together.
+    uint64_t settle_end_ns();
     // Runs a step that returns a Result and may be run twice: the second time with a little memory
     // that was put aside for when there is none.
     template <class Step>
@@ -252,6 +257,7 @@ class Context {
     std::map<uint64_t, NodeFacts> facts_;
     std::vector<KnownSpeed> speeds_;
     std::array<char, sizeof(NodeFacts::no_single_copy)> no_single_copy_{};
+    uint64_t settle_end_ns_ = 0;  // of the context's end; 0: not yet
     std::unique_ptr<Retired> kept_;
     std::unique_ptr<std::byte[]> fund_;
 };

@@ -7,14 +7,6 @@
 #include "engine/inter_node.h"
 
 namespace tutti::engine {
-namespace {
-
-// How long the end of the context waits for those who miss something of it after a failure; and for
-// what was sent by RDMA to arrive, or to be given up.
-constexpr uint64_t kSettleNsMax = 5'000'000'000;
-
-}  // namespace
-
 void InterNode::withdraw() { context_.process_multicast().withdraw(*this); }
 
 bool InterNode::retire(bool is_sound) {
@@ -104,7 +96,7 @@ void InterNode::settle_messages() {
         messages.poll();
         return !messages.is_read_from();
     };
-    const uint64_t end_ns = context_.clock().now_ns() + kSettleNsMax;
+    const uint64_t end_ns = context_.settle_end_ns();
     while (!has_settled() && context_.clock().now_ns() < end_ns) sched_yield();
 }
 
@@ -112,7 +104,7 @@ void InterNode::settle_multicasts() {
     if (!multicast_.route) return;
     transport::carrier::Route& route = multicast_.route->route();
     if (has_told_failure_ && is_teller(route.dead())) forget_silence(route.dead());
-    const uint64_t end_ns = context_.clock().now_ns() + kSettleNsMax;
+    const uint64_t end_ns = context_.settle_end_ns();
     while (route.has_failed() && route.step() == transport::State::kPending &&
            context_.clock().now_ns() < end_ns) {
         context_.progress();

@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "conformance/fake_verbs.h"
+#include "conformance/first_team.h"
 #include "conformance/mailbox.h"
 #include "transport/faulty/faulty.h"
 #include "transport/p2p/p2p.h"
@@ -166,9 +167,8 @@ class VerbsFabric final : public Fabric {
             for (Rank peer = 0; peer < ranks; ++peer) {
                 if (peer != rank) peers.push_back(peer);
             }
-            ends_.push_back(transport::verbs::Rc::make_first(std::move(endpoint.value()), verbs_,
-                                                             kMtuBytes, peers, direct_bytes,
-                                                             rules.ends_last));
+            ends_.push_back(make_first(std::move(endpoint.value()), verbs_, kMtuBytes, peers,
+                                       direct_bytes, rules.ends_last));
         }
         for (Rank rank = 0; rank < ranks; ++rank) {
             for (Rank peer = rank + 1; peer < ranks; ++peer) {
@@ -186,8 +186,8 @@ class VerbsFabric final : public Fabric {
   private:
     static constexpr uint32_t kMtuBytes = 1024;
     void connect(Rank rank, uint32_t pair, Rank peer, uint32_t theirs) {
-        const auto connected = ends_[rank]->links().connect(pair, verbs_.device(peer).port(),
-                                                            ends_[peer]->links().card(theirs));
+        const auto connected = ends_[rank]->links()->connect(pair, verbs_.device(peer).port(),
+                                                             ends_[peer]->links()->card(theirs));
         EXPECT_TRUE(connected);
     }
     FakeVerbs verbs_;

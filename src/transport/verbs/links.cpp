@@ -65,12 +65,16 @@ void Links::join(Rc& team, uint32_t number) {
 void Links::leave(Rc& team) {
     TUTTI_ASSERT(open_ > 0 && teams_[team.number()] == &team, "it has joined");
     if (!team.has_given_up() && --open_ == 0) is_closing_ = true;
+    advance_all();
+}
+
+void Links::advance_all() {
     for (uint32_t link = 0; link < count_; ++link) advance(link);
 }
 
 void Links::fail(Rc& team) {
     TUTTI_ASSERT(!team.has_closed(), "it has not left");
-    --open_;
+    if (--open_ > 0) advance_all();
 }
 
 // What it had there may be what others wait for.
@@ -78,12 +82,15 @@ void Links::forget(Rc& team) {
     teams_[team.number()] = nullptr;
     if (team.number() != 0 && team.has_parted()) free_.set(team.number());
     if (!team.has_closed() && !team.has_given_up()) --open_;
-    if (open_ == 0) return;
-    for (uint32_t link = 0; link < count_; ++link) advance(link);
+    if (open_ > 0) advance_all();
 }
 
 bool Links::has_others(const Rc& team) const {
-    return open_ > (team.has_closed() || team.has_given_up() ? 0u : 1u);
+    if (is_closing_) return !has_left();
+    return std::ranges::any_of(teams_, [&](const Rc* one) {
+        return one && one != &team && !one->has_given_up() &&
+               !(one->has_closed() && one->has_gone());
+    });
 }
 
 // A link's memory: the slots that the peer writes, then those from which this end sends.
@@ -185,6 +192,17 @@ void Links::advance_teams(uint32_t link) {
     }
 }
 
+// All have left, or the other end has, and no team here has anything to do there any more: none
+// will (is_good()).
+bool Links::is_done_with(uint32_t link) const {
+    if (is_closing_) return true;
+    const Link& at = links_[link];
+    if (!at.is_left_by_peer || std::ranges::any_of(at.marked, std::identity{})) return false;
+    return std::ranges::none_of(teams_, [link](const Rc* team) {
+        return team && !team->has_closed() && !team->has_given_up() && team->has_pair(link);
+    });
+}
+
 void Links::advance(uint32_t link) {
     Link& at = links_[link];
     if (at.has_failed || !at.is_connected) return;
@@ -192,7 +210,7 @@ void Links::advance(uint32_t link) {
     if (!is_closing_) put_aside(link);
     if (!at.has_failed) advance_teams(link);
     if (at.has_failed || at.last_number != 0 || !at.slots.may_write()) return;
-    if (is_closing_) {
+    if (is_done_with(link)) {
         tell(link, kIsLast);
     } else if (at.slots.must_tell()) {
         tell(link, 0);

@@ -47,6 +47,7 @@ class Links {
     [[nodiscard]] const Teams& free_teams() const { return free_; }
     // They will be there as long as one of the teams is that have them.
     [[nodiscard]] bool are_open() const { return !is_closing_ && open_ > 0; }
+    [[nodiscard]] bool may_sleep() const { return !polls_tails_ && endpoint_->wait_fd() >= 0; }
     // Another team may go by it.
     [[nodiscard]] bool is_good(uint32_t link) const {
         const Link& at = links_[link];
@@ -62,7 +63,8 @@ class Links {
     void forget(Rc& team);
     // All teams have left that have not failed.
     [[nodiscard]] bool is_closing() const { return is_closing_; }
-    // Others than this one have not, nor have they failed.
+    // Others than this one have messages under way or to come: they have not left, or what they
+    // have sent is not there yet; nor have they failed.
     [[nodiscard]] bool has_others(const Rc& team) const;
     // What has been sent is at the others', as far as they are there and still want it.
     [[nodiscard]] bool has_left() const;
@@ -120,6 +122,8 @@ class Links {
     bool post(uint32_t link, const Write& write);
     void tell(uint32_t link, uint32_t also);
     void put_aside(uint32_t link);
+    void advance_all();
+    [[nodiscard]] bool is_done_with(uint32_t link) const;
     void advance_teams(uint32_t link);
     bool take_completions();
     void complete(const Completion& completion);

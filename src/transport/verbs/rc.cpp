@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstring>
 #include <new>
-#include <numeric>
 
 #include "base/assert.h"
 
@@ -27,17 +26,6 @@ Rc::Rc(std::shared_ptr<Links> links, uint32_t number, std::vector<Rank> peers,
         pair_of_link_[link_of[pair]] = pair;
     }
     links_->join(*this, number_);
-}
-
-std::unique_ptr<Rc> Rc::make_first(std::unique_ptr<Endpoint> endpoint, Clock& clock,
-                                   uint32_t mtu_bytes, std::vector<Rank> peers, size_t direct_bytes,
-                                   bool polls_tails) {
-    const auto count = static_cast<uint32_t>(peers.size());
-    auto links = std::make_shared<Links>(std::move(endpoint), clock, mtu_bytes, count, polls_tails);
-    std::vector<uint32_t> link_of(count);
-    std::iota(link_of.begin(), link_of.end(), 0u);
-    return std::make_unique<Rc>(std::move(links), 0, std::move(peers), std::move(link_of),
-                                direct_bytes);
 }
 
 uint32_t Rc::pair_of(Rank peer) const {
@@ -73,7 +61,7 @@ void Rc::release(Operation* operation) {
 bool Rc::refuses(uint32_t pair, bool is_send) {
     TUTTI_ASSERT(links_->is_connected(pairs_[pair].link), "the pair is connected");
     if (is_closing_) return true;
-    if (!has_failed(pair) || (!is_send && is_left_by_peer(pair))) return false;
+    if (!has_failed(pair) || (!is_send && is_done_there(pair))) return false;
     note(pair, "that end has left");
     return true;
 }
@@ -322,7 +310,7 @@ bool Rc::is_awaiting(uint32_t link) const {
 
 bool Rc::is_parting(uint32_t pair) const {
     const Pair& at = pairs_[pair];
-    if (!is_closing_ || links_->is_closing()) return false;
+    if (!is_closing_ || links_->is_closing() || is_left_by_peer(pair)) return false;
     return at.bye_number == 0 || !slots(pair).is_complete(at.bye_number) || !at.has_heard_bye;
 }
 
@@ -424,8 +412,9 @@ bool Rc::has_gone() const {
         const bool is_over = has_failed(pair) || !links_->is_connected(pairs_[pair].link);
         if (is_over || links_->is_closing()) continue;
         const Pair& at = pairs_[pair];
-        if (at.sending != 0 || at.bye_number == 0) return false;
-        if (!slots(pair).is_complete(at.bye_number) && !is_left_by_peer(pair)) return false;
+        if (at.sending != 0) return false;
+        if (is_left_by_peer(pair)) continue;
+        if (at.bye_number == 0 || !slots(pair).is_complete(at.bye_number)) return false;
     }
     return true;
 }

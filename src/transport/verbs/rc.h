@@ -38,17 +38,12 @@ class Rc final : public Transport {
     Rc(std::shared_ptr<Links> links, uint32_t number, std::vector<Rank> peers,
        std::vector<uint32_t> link_of, size_t direct_bytes);
     ~Rc() override;
-    // The first team on links of its own, of which link i goes to peer i.
-    static std::unique_ptr<Rc> make_first(std::unique_ptr<Endpoint> endpoint, Clock& clock,
-                                          uint32_t mtu_bytes, std::vector<Rank> peers,
-                                          size_t direct_bytes, bool polls_tails = false);
     Rc(const Rc&) = delete;
     Rc& operator=(const Rc&) = delete;
 
     [[nodiscard]] std::span<const Rank> peers() const { return peers_; }
-    [[nodiscard]] Links& links() { return *links_; }
-    // For another team of these processes.
-    [[nodiscard]] std::shared_ptr<Links> share() const { return links_; }
+    // Another team of these processes may have them too.
+    [[nodiscard]] const std::shared_ptr<Links>& links() const { return links_; }
     // From how many bytes of exposed memory it pays to register it for a call, by trying what that
     // takes here; UINT64_MAX: never. 0: it takes nothing.
     [[nodiscard]] uint64_t exposure_pays_from();
@@ -123,6 +118,8 @@ class Rc final : public Transport {
         const size_t at = size_t{pair_of_link_[link]} * kSlotsMax + slot;
         return aside_.get() + at * links_->slot_bytes();
     }
+    // What was sent is there.
+    [[nodiscard]] bool has_gone() const;
     // Nothing more comes, nor goes.
     [[nodiscard]] bool has_parted() const;
     void hear_bye(uint32_t link) { pairs_[pair_of_link_[link]].has_heard_bye = true; }
@@ -231,6 +228,10 @@ class Rc final : public Transport {
     [[nodiscard]] bool is_left_by_peer(uint32_t pair) const {
         return links_->is_left_by_peer(pairs_[pair].link);
     }
+    // What has come is all that comes of the team from there.
+    [[nodiscard]] bool is_done_there(uint32_t pair) const {
+        return is_left_by_peer(pair) || pairs_[pair].has_heard_bye;
+    }
     [[nodiscard]] bool is_counted(uint32_t pair) const {
         return number_ == 0 && links_->is_counted(pairs_[pair].link);
     }
@@ -288,13 +289,14 @@ class Rc final : public Transport {
     State set_count_aside(Ticket& ticket);
     void post_addition();
     [[nodiscard]] bool is_adding() const { return adding_.is_under_way; }
+    bool awaits_end(const Operation& offered);
     void end_addition(State state);
     bool cancel_addition(Ticket& ticket);
     static Line all_but_writing(Line& line);
-    [[nodiscard]] bool has_gone() const;
     void say_bye(uint32_t pair);
     [[nodiscard]] bool owes_bye(uint32_t pair) const {
-        return is_closing_ && pairs_[pair].bye_number == 0 && !links_->is_closing();
+        return is_closing_ && pairs_[pair].bye_number == 0 && !links_->is_closing() &&
+               !is_left_by_peer(pair);
     }
     // It waits for a bye, of either end.
     [[nodiscard]] bool is_parting(uint32_t pair) const;
@@ -306,6 +308,7 @@ class Rc final : public Transport {
     std::vector<uint32_t> pair_of_link_;
     std::unique_ptr<std::byte[]> aside_;  // a slot for each stream of each pair; untouched at first
     size_t direct_bytes_;
+    uint64_t called_off_ns_ = 0;  // when it first waited in awaits_end(); 0: never
     size_t exposed_message_bytes_ = SIZE_MAX;
     uint64_t exposed_memory_bytes_ = UINT64_MAX;
     std::array<Exposed, kExposedMax> exposed_;

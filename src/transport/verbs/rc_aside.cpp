@@ -10,6 +10,13 @@
 
 namespace tutti::transport::verbs {
 
+namespace {
+
+// So long a team waits, in all, for the ends of what it called off.
+constexpr uint64_t kCalledOffNs = 100'000'000;
+
+}  // namespace
+
 // Of a message that has come in part the rest is thrown away. Behind one that has been sent in part
 // a piece says that it is none. The memory of the caller is touched no more, but that what is being
 // written straight from there is read until it is complete.
@@ -22,18 +29,34 @@ void Rc::cancel(Ticket& ticket) {
     Stream& of = at.streams[stream];
     Operation* operation = find(of.recvs, ticket);
     Line& line = operation ? of.recvs : of.sends;
-    if (operation) give_back(*operation);
+    const bool is_recv = operation != nullptr;
     if (!operation) operation = find(of.sends, ticket);
     if (!operation) return;
     ticket.state = State::kFailed;
     operation->ticket = nullptr;
+    operation->is_given_up = true;
+    if (is_recv) {
+        const bool is_offered = operation->region.handle && (at.offering >> stream & 1) == 0;
+        if (is_offered && awaits_end(*operation)) return;
+        give_back(*operation);
+    }
     operation->source = nullptr;
     operation->target = nullptr;
-    operation->is_given_up = true;
     if (operation->is_begun) return;
     remove(line, operation);
     release(operation);
     if (!line.first) (&line == &of.recvs ? at.recving : at.sending) &= ~(1u << stream);
+}
+
+// The peer may write to what it was offered, and a write that finds no memory breaks the connection
+// for all teams alike: where there are others it is waited for, for a while. True: the message is
+// over.
+bool Rc::awaits_end(const Operation& offered) {
+    if (!links_->has_others(*this)) return false;
+    Clock& clock = links_->clock();
+    if (called_off_ns_ == 0) called_off_ns_ = clock.now_ns();
+    while (offered.region.handle && clock.now_ns() - called_off_ns_ < kCalledOffNs) poll();
+    return !offered.region.handle;
 }
 
 bool Rc::take_kept(uint32_t pair, uint32_t stream, Operation& operation) {

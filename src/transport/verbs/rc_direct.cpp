@@ -23,9 +23,9 @@ namespace tutti::transport::verbs {
 // A write of another team's that is still to be sent would fail with what is given up.
 void Rc::give_up() {
     if (!is_closing_ && !is_given_up_) {
-        links_->fail(*this);
         is_given_up_ = true;
         drop_unwanted();
+        links_->fail(*this);
     }
     if (links_->has_others(*this)) return;
     for (const auto& some : operations_) {

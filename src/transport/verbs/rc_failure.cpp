@@ -27,7 +27,7 @@ bool Rc::fail(uint32_t link, const char* why, const char* more) {
     Pair& at = pairs_[pair];
     const bool is_adding_there = pair == kAdderPair && is_adding();
     const bool is_lost =
-        (at.sending | at.recving | at.counting) != 0 || is_adding_there || !is_left_by_peer(pair);
+        (at.sending | at.recving | at.counting) != 0 || is_adding_there || !is_done_there(pair);
     drop_counts(pair);
     if (is_adding_there) end_addition(State::kFailed);
     for (Stream& stream : at.streams) {

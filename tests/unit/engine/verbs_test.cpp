@@ -558,7 +558,7 @@ struct Turns {
         const std::vector<const char*> settings{kOn, count.c_str(), "TUTTI_MCAST=off"};
         for (uint32_t i = 0; i < ranks; ++i) contexts.push_back(cluster.make_context(settings, 0));
     }
-    // Of these, ascending, of which rank is one.
+    // Of these, of which rank is one.
     TeamPtr make(uint32_t rank, Hosts& hosts, const std::vector<uint32_t>& members) {
         FakeNetwork::be(rank);
         const auto own = static_cast<uint32_t>(std::ranges::find(members, rank) - members.begin());
@@ -588,8 +588,9 @@ TEST(VerbsSharing, TeamsOfTheSameProcessesShareConnections) {
     constexpr uint32_t kRanks = 4;
     Turns turns(kRanks);
     const std::vector<std::vector<uint32_t>> sets{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 2}, {1, 3},
-                                                  {0, 1, 3},    {0, 1, 2, 3}, {2, 3}};
+                                                  {0, 1, 3},    {3, 1, 0, 2}, {3, 2}};
     const auto hosts = hosts_of(sets);
+    std::barrier all_done(kRanks);
     run_threads(kRanks, [&](uint32_t rank) {
         std::vector<TeamPtr> teams;
         for (size_t i = 0; i < sets.size(); ++i) {
@@ -611,6 +612,7 @@ TEST(VerbsSharing, TeamsOfTheSameProcessesShareConnections) {
                 ASSERT_EQ(values[count - 1], tutti_team_size(team.get()));
             }
         }
+        all_done.arrive_and_wait();  // who was late has told the others, who read that in a call
     });
     EXPECT_EQ(turns.cluster.network.made(), kRanks);
     for (const auto& one : hosts) EXPECT_EQ(one->mailbox.under_way(), 0u);
@@ -657,6 +659,43 @@ TEST(VerbsSharing, AThousandTeams) {
         ASSERT_EQ(add_up(first.get(), values), TUTTI_OK);
     });
     EXPECT_EQ(turns.cluster.network.made(), 2);
+    EXPECT_EQ(turns.cluster.network.fault(), "");
+}
+
+// A larger team takes nothing with it that a smaller one which shares its connections keeps, and
+// leaves nothing to a process that the smaller one has not.
+TEST(VerbsSharing, WhatALargerTeamHadGoesWithIt) {
+    Turns turns(3);
+    constexpr int kRounds = 6;
+    const auto larger = hosts_of(std::vector(kRounds, std::vector<uint32_t>{0, 1, 2}));
+    const auto smaller = hosts_of(std::vector(kRounds, std::vector<uint32_t>{0, 2}));
+    std::barrier all_done(3);
+    std::atomic<int> less = 0;
+    run_threads(3, [&](uint32_t rank) {
+        std::vector<TeamPtr> teams;
+        uint64_t bytes = 0;
+        std::vector<uint32_t> values(100, 1);
+        const auto taken = [&] { return turns.contexts[rank]->verbs_memory().taken(); };
+        for (int i = 0; i < kRounds; ++i) {
+            const TeamPtr team = turns.make(rank, *larger[i], {0, 1, 2});
+            ASSERT_TRUE(team);
+            if (i == 0) bytes = taken();
+            if (rank != 1) teams.push_back(turns.make(rank, *smaller[i], {0, 2}));
+            ASSERT_EQ(add_up(team.get(), values), TUTTI_OK);
+            all_done.arrive_and_wait();
+        }
+        EXPECT_GT(bytes, 0u);
+        const uint64_t expected = rank == 1 ? 0 : bytes;
+        bool is_less = false;
+        for (int i = 0; i < 5'000'000 && less != 3; ++i) {
+            turns.contexts[rank]->tidy();
+            if (!is_less && taken() == expected) ++less;
+            is_less |= taken() == expected;
+            std::this_thread::yield();
+        }
+        EXPECT_EQ(taken(), expected);
+        all_done.arrive_and_wait();
+    });
     EXPECT_EQ(turns.cluster.network.fault(), "");
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "conformance/first_team.h"
 #include "sim/seeds.h"
 #include "transport/verbs/rc.h"
 #include "unit/transport/verbs/ends.h"
@@ -104,10 +105,10 @@ TEST(Direct, AnOfferOfAWrongSizeIsRefused) {
     test::FakeVerbs verbs(2, {});
     const auto stranger = std::move(verbs.device(0).make_endpoint(need_of(1, kMtuBytes)).value());
     const auto end =
-        Rc::make_first(std::move(verbs.device(1).make_endpoint(need_of(1, kMtuBytes)).value()),
-                       verbs, kMtuBytes, {0}, kDirectBytes);
-    ASSERT_TRUE(stranger->connect(0, verbs.device(1).port(), end->links().card(0)));
-    ASSERT_TRUE(end->links().connect(0, verbs.device(0).port(), stranger->card(0)));
+        test::make_first(std::move(verbs.device(1).make_endpoint(need_of(1, kMtuBytes)).value()),
+                         verbs, kMtuBytes, {0}, kDirectBytes);
+    ASSERT_TRUE(stranger->connect(0, verbs.device(1).port(), end->links()->card(0)));
+    ASSERT_TRUE(end->links()->connect(0, verbs.device(0).port(), stranger->card(0)));
     std::vector<std::byte> memory(20'000);
     Ticket sent;
     end->send(0, {.slot = 3}, memory.data(), memory.size(), sent);

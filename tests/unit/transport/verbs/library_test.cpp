@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "conformance/first_team.h"
 #include "transport/verbs/rc.h"
 
 namespace tutti::transport::verbs {
@@ -59,12 +60,12 @@ class Library : public testing::Test {
             auto endpoint = devices_[i]->make_endpoint(need);
             ASSERT_TRUE(endpoint) << endpoint.error().message;
             endpoints_[i] = endpoint.value().get();
-            ends_[i] = Rc::make_first(std::move(endpoint.value()), clock_, mtu_bytes,
-                                      std::vector<Rank>{1 - i}, kDirectBytes, polls_tails_);
+            ends_[i] = test::make_first(std::move(endpoint.value()), clock_, mtu_bytes,
+                                        std::vector<Rank>{1 - i}, kDirectBytes, polls_tails_);
         }
         for (uint32_t i = 0; i < 2; ++i) {
-            const auto connected = ends_[i]->links().connect(0, devices_[1 - i]->port(),
-                                                             ends_[1 - i]->links().card(0));
+            const auto connected = ends_[i]->links()->connect(0, devices_[1 - i]->port(),
+                                                              ends_[1 - i]->links()->card(0));
             ASSERT_TRUE(connected) << connected.error().message;
         }
     }
@@ -180,18 +181,18 @@ TEST_F(Library, AnEndIsConnectedWithItself) {
     ASSERT_TRUE(endpoint) << endpoint.error().message;
     Endpoint& words = *endpoint.value();
     const auto first =
-        Rc::make_first(std::move(endpoint.value()), clock_, mtu_bytes, {0, 1}, kDirectBytes);
+        test::make_first(std::move(endpoint.value()), clock_, mtu_bytes, {0, 1}, kDirectBytes);
     Rc& own = *first;
-    auto connected = own.links().connect(0, devices_[0]->port(), own.links().card(0));
+    auto connected = own.links()->connect(0, devices_[0]->port(), own.links()->card(0));
     ASSERT_TRUE(connected) << connected.error().message;
     endpoint = devices_[1]->make_endpoint(need_of(1, mtu_bytes));
     ASSERT_TRUE(endpoint) << endpoint.error().message;
     const auto second =
-        Rc::make_first(std::move(endpoint.value()), clock_, mtu_bytes, {0}, kDirectBytes);
+        test::make_first(std::move(endpoint.value()), clock_, mtu_bytes, {0}, kDirectBytes);
     Rc& other = *second;
-    connected = own.links().connect(1, devices_[1]->port(), other.links().card(0));
+    connected = own.links()->connect(1, devices_[1]->port(), other.links()->card(0));
     ASSERT_TRUE(connected) << connected.error().message;
-    connected = other.links().connect(0, devices_[0]->port(), own.links().card(1));
+    connected = other.links()->connect(0, devices_[0]->port(), own.links()->card(1));
     ASSERT_TRUE(connected) << connected.error().message;
     own.use_adders(2);
     other.use_adders(2);

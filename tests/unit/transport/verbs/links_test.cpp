@@ -39,7 +39,7 @@ class Teams : public Ends {
     }
     static Rank rank_of(uint32_t number, uint32_t at) { return number % 2 == 0 ? at : 1 - at; }
     std::shared_ptr<Links> shared(uint32_t at) {
-        if (!shared_[at]) shared_[at] = ends[at]->share();
+        if (!shared_[at]) shared_[at] = ends[at]->links();
         return shared_[at];
     }
     Rc* team(uint32_t at, uint32_t number) {
@@ -324,6 +324,112 @@ TEST(Links, ATeamCostsTheOthersNothing) {
     }
     EXPECT_EQ(counts[0], counts[1]);
     EXPECT_EQ(counts[0].writes, 200u);
+}
+
+// A message from the first process, straight, whose data are on their way: in a second team.
+struct Writing {
+    explicit Writing(Teams& teams) : number(teams.join()) {
+        Prng prng(1);
+        post = {number, &write(letters, prng, 0, 3, 100'000)};
+        send_in(teams, post);
+        recv_in(teams, post);
+        EXPECT_TRUE(
+            teams.run_all_until([&] { return teams.team(0, number)->sent_straight() == 1; }));
+    }
+    std::deque<Letter> letters;
+    uint32_t number;
+    Post post;
+};
+
+// Its registration outlives the data, which would else break the link for all.
+TEST(Links, AReceiveThatIsCalledOffWaitsForItsDataWhereOthersAreThere) {
+    Teams teams({}, kDirectBytes);
+    Writing writing(teams);
+    teams.clock.on_look = [&] {
+        teams.verbs.pump();
+        teams.ends[0]->poll();
+    };
+    teams.team(1, writing.number)->cancel(writing.post.letter->recv);
+    teams.clock.on_look = nullptr;
+    EXPECT_EQ(writing.post.letter->recv.state, State::kFailed);
+    EXPECT_EQ(teams.verbs.exposed(), 0u);
+    Prng prng(2);
+    std::deque<Letter> letters;
+    const Post good{0, &write(letters, prng, 0, 3, 100)};
+    send_in(teams, good);
+    recv_in(teams, good);
+    EXPECT_TRUE(teams.run_all_until([&] { return is_over(*good.letter); }));
+    EXPECT_EQ(writing.post.letter->send.state, State::kDone);
+    end_all(teams, 2);
+}
+
+// Who does not come for 100 ms is waited for no longer, and that once.
+TEST(Links, WhatIsCalledOffHoldsNobody) {
+    Teams teams({}, kDirectBytes);
+    Writing writing(teams);
+    uint64_t looks = 0;
+    teams.clock.on_look = [&] {
+        ++looks;
+        teams.clock.late_ns += 10'000'000;
+    };
+    teams.team(1, writing.number)->cancel(writing.post.letter->recv);
+    teams.clock.on_look = nullptr;
+    EXPECT_GE(looks, 11u);
+    EXPECT_LT(looks, 30u);
+    EXPECT_EQ(writing.post.letter->recv.state, State::kFailed);
+}
+
+TEST(Links, WhatAClosedTeamHasSentOutlivesOneThatIsGivenUp) {
+    Teams teams({}, kDirectBytes);
+    Writing writing(teams);
+    Rc* failed = teams.team(0, writing.number);
+    failed->cancel(writing.post.letter->send);
+    failed->give_up();
+    Prng prng(2);
+    std::deque<Letter> letters;
+    const Post good{0, &write(letters, prng, 0, 3, 100)};
+    send_in(teams, good);
+    EXPECT_EQ(good.letter->send.state, State::kDone);
+    teams.ends[0]->close();
+    EXPECT_TRUE(failed->is_read_from());
+    failed->give_up();
+    recv_in(teams, good);
+    EXPECT_TRUE(teams.run_all_until([&] { return is_over(*good.letter); }))
+        << teams.ends[1]->error();
+}
+
+TEST(Links, WhatCameBeforeAByeIsReceivedAfterAFailure) {
+    Teams teams({});
+    const uint32_t number = teams.join();
+    Prng prng(1);
+    std::deque<Letter> letters;
+    const Post post{number, &write(letters, prng, 0, 3, 100)};
+    send_in(teams, post);
+    teams.team(0, number)->close();
+    ASSERT_TRUE(teams.run_all_until([&] { return teams.team(0, number)->has_left(); }));
+    teams.verbs.cut(0);
+    const Post other{0, &write(letters, prng, 0, 3, 100)};
+    recv_in(teams, other);
+    ASSERT_TRUE(teams.run_all_until([&] { return other.letter->recv.state == State::kFailed; }));
+    EXPECT_EQ(teams.team(1, number)->error(), "");
+    recv_in(teams, post);
+    EXPECT_EQ(post.letter->recv.state, State::kDone);
+}
+
+// More of them than have room there.
+TEST(Links, WhoHasLeftIsOwedNoBye) {
+    Teams teams({});
+    std::vector<uint32_t> numbers(kSigns);
+    for (uint32_t& number : numbers) number = teams.join();
+    for (const uint32_t number : numbers) teams.team(1, number)->close();
+    teams.ends[1]->close();
+    ASSERT_TRUE(teams.run_all_until([&] { return teams.shared(0)->is_left_by_peer(0); }));
+    for (const uint32_t number : numbers) teams.team(0, number)->close();
+    EXPECT_TRUE(teams.run_all_until([&] {
+        return std::ranges::all_of(
+            numbers, [&](uint32_t number) { return teams.team(0, number)->is_closed(); });
+    }));
+    end_all(teams, 1);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 
 #include "base/prng.h"
 #include "conformance/fake_verbs.h"
+#include "conformance/first_team.h"
 #include "sanitized.h"
 #include "sim/seeds.h"
 #include "transport/verbs/rc.h"
@@ -41,15 +42,15 @@ class Dormitory {
             for (Rank peer = 0; peer < kSleepers; ++peer) {
                 if (peer != rank) peers.push_back(peer);
             }
-            ends[rank] =
-                Rc::make_first(std::move(endpoint.value()), verbs, kSlotBytes, peers, direct_bytes);
+            ends[rank] = test::make_first(std::move(endpoint.value()), verbs, kSlotBytes, peers,
+                                          direct_bytes);
         }
         for (Rank rank = 0; rank < kSleepers; ++rank) {
             for (Rank peer = 0; peer < kSleepers; ++peer) {
                 if (peer == rank) continue;
                 const auto connected =
-                    ends[rank]->links().connect(pair_with(rank, peer), verbs.device(peer).port(),
-                                                ends[peer]->links().card(pair_with(peer, rank)));
+                    ends[rank]->links()->connect(pair_with(rank, peer), verbs.device(peer).port(),
+                                                 ends[peer]->links()->card(pair_with(peer, rank)));
                 EXPECT_TRUE(connected);
             }
         }
@@ -299,6 +300,7 @@ TEST(RcSleep, WhoSleepsLooksEachSecondWhetherItsPeerIsThere) {
         at.verbs.pump();
     }
     EXPECT_EQ(at.verbs.writes(), 1u);
+    EXPECT_EQ(at.verbs.looks(), 1u);
     while (!at.verbs.is_idle()) at.verbs.pump();
     EXPECT_TRUE(at.is_told(1));
     EXPECT_FALSE(at.ends[1]->arm());

@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "base/prng.h"
+#include "conformance/first_team.h"
 #include "sim/seeds.h"
 #include "transport/verbs/rc.h"
 #include "unit/transport/verbs/ends.h"
@@ -182,8 +183,8 @@ TEST(Tails, WhoLooksInMemoryDoesNotSleep) {
     test::FakeVerbs verbs(1, {});
     Need need = need_of(1, kMtuBytes);
     need.may_sleep = true;
-    const auto end = Rc::make_first(std::move(verbs.device(0).make_endpoint(need).value()), verbs,
-                                    kMtuBytes, {1}, 0, true);
+    const auto end = test::make_first(std::move(verbs.device(0).make_endpoint(need).value()), verbs,
+                                      kMtuBytes, {1}, 0, true);
     EXPECT_EQ(end->wait_fd(), -1);
     EXPECT_FALSE(end->arm());
 }
