@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test nightly demo bench bench-peers bench-lab bench-scale install tidy format clean \
+.PHONY: help setup build test nightly demo bench bench-peers bench-lab bench-scale bench-verbs install tidy format clean \
         test-verbs asan-ubsan tsan coverage fuzz
 
 help: ## this list
@@ -58,6 +58,12 @@ bench-scale: ## Tutti's schedules and SMPI's selectors, 64 to 1,024 ranks in Sim
 	@tools/setup bench-scale
 	@$(MAKE) --no-print-directory build
 	@tools/bench-scale $(BENCH_SCALE)
+
+bench-verbs: ## RDMA beside the host MPI's messages on the same devices, in a virtual machine (BENCH_VERBS=--hosts=2)
+	@tools/setup vmlab
+	@tools/vmlab setup
+	@$(MAKE) --no-print-directory build
+	@tools/bench-verbs $(BENCH_VERBS)
 
 drawings: build ## docs/algorithms/*.svg, the schedules that the pages show
 	@tools/draw-algorithms
