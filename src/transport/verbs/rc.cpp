@@ -128,12 +128,14 @@ void Rc::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Tic
 }
 
 // False where it has to wait, or the pair has failed: then there is no operation any more. A
-// message's first piece is a packet, so that its receiver has something to do early; those behind
-// it are longer, as each costs both ends a request and a completion.
+// message that one piece holds goes as one. Else its first piece is a packet, so that its receiver
+// has something to do early; those behind it are longer, as each costs both ends a request and a
+// completion.
 bool Rc::send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece piece) {
     const size_t left = operation.bytes - operation.done;
-    const bool is_long = piece == Piece::kData && operation.done > 0;
-    const size_t wanted = is_long ? (left + sizeof(SlotHeader) - 1) / links_->slot_bytes() + 1 : 1;
+    const size_t needed = (left + sizeof(SlotHeader) - 1) / links_->slot_bytes() + 1;
+    const bool is_long = operation.done > 0 || needed <= kPieceSlots;
+    const size_t wanted = piece == Piece::kData && is_long ? needed : 1;
     const uint32_t link = pairs_[pair].link;
     const Room room =
         links_->take_room(link, stream_at(stream), static_cast<uint32_t>(wanted), piece);
