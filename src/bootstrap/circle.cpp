@@ -14,6 +14,8 @@ constexpr size_t kRoomBytesAMemberOfMany = 64;
 constexpr uint32_t kManyMembers = 1024;
 // Votes of so many members fit onto the stack.
 constexpr uint32_t kVotesOnStack = 4096;
+// So short that a string of it takes no memory.
+constexpr char kNoMemoryText[] = "out of memory";
 
 ErrorCode code_of(Obstacle obstacle) {
     switch (obstacle) {
@@ -58,8 +60,7 @@ Report report_of(const Error& error) {
 Report report_of_no_memory() noexcept {
     Report report;
     report.obstacle = Obstacle::kMemory;
-    constexpr char kText[] = "out of memory";
-    std::memcpy(report.detail, kText, sizeof(kText));
+    std::memcpy(report.detail, kNoMemoryText, sizeof(kNoMemoryText));
     return report;
 }
 
@@ -86,9 +87,19 @@ Result<Done> Circle::make_room(size_t bytes) {
     room_.reset(new (std::nothrow) std::byte[wanted]);
     const auto all_have = vote(room_ != nullptr);
     if (!all_have) return all_have.error();
-    if (!all_have.value()) return Error{ErrorCode::kMemory, "out of memory"};
+    if (!all_have.value()) return Error{ErrorCode::kMemory, kNoMemoryText};
     room_bytes_ = wanted;
     return Done{};
+}
+
+// What all leave for, they leave alike: who has no memory to say more says less.
+Error Circle::error_of(uint32_t member, const Report& report) const {
+    const ErrorCode code = code_of(report.obstacle);
+    try {
+        return Error{code, (report.is_named ? "" : name_of(member) + ": ") + report.detail};
+    } catch (const std::bad_alloc&) {
+        return Error{code, kNoMemoryText};
+    }
 }
 
 Result<Done> Circle::agree(const Report& mine) {
@@ -96,9 +107,7 @@ Result<Done> Circle::agree(const Report& mine) {
     if (!reports) return reports.error();
     for (uint32_t member = 0; member < size; ++member) {
         const Report& report = reports.value()[member];
-        if (report.obstacle == Obstacle::kNone) continue;
-        const std::string who = report.is_named ? "" : name_of(member) + ": ";
-        return Error{code_of(report.obstacle), who + report.detail};
+        if (report.obstacle != Obstacle::kNone) return error_of(member, report);
     }
     return Done{};
 }

@@ -83,6 +83,8 @@ struct Circle {
 
     // Done where all can go on; otherwise the first that cannot is named by all alike.
     [[nodiscard]] Result<Done> agree(const Report& mine);
+    // A member's report, for all alike.
+    [[nodiscard]] Error error_of(uint32_t member, const Report& report) const;
     // The same in two rounds, the second only where somebody cannot: for large circles.
     [[nodiscard]] Result<Done> agree_briefly(const Report& mine);
 

@@ -15,6 +15,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -177,8 +178,12 @@ Result<Done> VerbsMaker::introduce() {
     }
     if (has_obstacle) return all_.agree(mine_);
     if (stranger != 0) {
-        return Error{ErrorCode::kNetwork, "the RDMA port of rank " + std::to_string(stranger) +
-                                              " is on another network than rank 0's"};
+        Report report;
+        report.obstacle = Obstacle::kNetwork;
+        report.is_named = true;
+        std::snprintf(report.detail, sizeof report.detail,
+                      "the RDMA port of rank %u is on another network than rank 0's", stranger);
+        return all_.error_of(stranger, report);
     }
     for (size_t i = 0; i < peers_.size(); ++i) {
         ports_[i] = ports[peers_[i]].card;

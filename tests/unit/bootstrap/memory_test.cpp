@@ -5,11 +5,13 @@
 #include <new>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "conformance/fake_ud.h"
 #include "conformance/mailbox.h"
 #include "engine/context.h"
 #include "unit/engine/crew.h"
+#include "unit/engine/fake_network.h"
 
 namespace {
 
@@ -140,6 +142,7 @@ struct Case {
 
 struct Outcome {
     tutti_status status = TUTTI_OK;
+    tutti_verbs_state verbs = TUTTI_VERBS_NONE;
     tutti_multicast_state multicast = TUTTI_MULTICAST_NONE;
     tutti_multicast_fabric fabric = TUTTI_MULTICAST_UDP;
     TeamPtr team;
@@ -154,6 +157,7 @@ bool make_short(std::span<const ContextPtr> contexts, const Case& one, uint32_t 
     Mailbox mailbox(one.ranks);
     std::atomic<bool> came_to_it = false;
     run_threads(one.ranks, [&](uint32_t index) {
+        FakeNetwork::be(index);
         Meeting::Seat seat{&meeting, index};
         Rank rank{&mailbox, index};
         const tutti_p2p p2p = rank.p2p();
@@ -183,6 +187,10 @@ bool make_short(std::span<const ContextPtr> contexts, const Case& one, uint32_t 
         EXPECT_EQ(tutti_team_multicast(team, &info), TUTTI_OK);
         outcome.multicast = info.state;
         outcome.fabric = info.fabric;
+        tutti_verbs_info verbs{};
+        verbs.struct_bytes = sizeof(verbs);
+        EXPECT_EQ(tutti_team_verbs(team, &verbs), TUTTI_OK);
+        outcome.verbs = verbs.state;
         const tutti_call barrier{};
         EXPECT_EQ(tutti_run(team, &barrier), TUTTI_OK);
         outcome.team.reset();
@@ -235,6 +243,11 @@ INSTANTIATE_TEST_SUITE_P(Memory, Creation,
                                            Case{"TUTTI_HOSTS=2", 3, true},
                                            Case{"TUTTI_HOSTS=3", 3, true}));
 
+// The handle of the C interface begins with it.
+engine::Context& context_of(const ContextPtr& context) {
+    return **reinterpret_cast<std::unique_ptr<engine::Context>*>(context.get());
+}
+
 // Each with a port, whose link is slow, so that UDP goes before it where both are there.
 std::vector<ContextPtr> make_contexts(const Case& one, const char* over) {
     FakeUdRules rules;
@@ -244,9 +257,7 @@ std::vector<ContextPtr> make_contexts(const Case& one, const char* over) {
     for (uint32_t rank = 0; rank < one.ranks; ++rank) {
         contexts.push_back(make_context(
             {one.hosts, "TUTTI_CHUNK=1K", "TUTTI_MCAST=on", "TUTTI_MCAST_IF=lo", over}));
-        // The handle of the C interface begins with it.
-        auto& context = *reinterpret_cast<std::unique_ptr<engine::Context>*>(contexts[rank].get());
-        context->set_verbs_device(FakeUd::add_port(fake));
+        context_of(contexts[rank]).set_verbs_device(FakeUd::add_port(fake));
     }
     return contexts;
 }
@@ -303,6 +314,45 @@ TEST_P(CreationWithMulticast, OverBothFabricsAllChooseAlike) {
         EXPECT_EQ(seen.count(TUTTI_MULTICAST_VERBS), one.for_good ? 0u : 1u);
     }
 }
+
+class CreationWithVerbs : public ::testing::TestWithParam<Case> {};
+
+// The team may go by the embedder's messages, all ranks alike.
+TEST_P(CreationWithVerbs, AllOrNothing) {
+    const Case& one = GetParam();
+    for (const uint32_t victim : {0u, one.ranks - 1}) {
+        std::set<tutti_verbs_state> seen;
+        for (long at = 0;; at += std::getenv("TESTS_LONG") ? 1 : 9) {
+            FakeNetwork network(one.ranks, 1);
+            network.on_use = [](bool is_begun) {
+                static thread_local long kept = -1;
+                if (is_begun) kept = std::exchange(left_until_failure, -1);
+                if (!is_begun) left_until_failure = kept;
+            };
+            std::vector<ContextPtr> contexts;
+            for (uint32_t rank = 0; rank < one.ranks; ++rank) {
+                contexts.push_back(make_context({one.hosts, "TUTTI_MCAST=off", "TUTTI_VERBS=on"}));
+                context_of(contexts.back()).set_verbs_device(network.device());
+            }
+            std::vector<Outcome> outcomes(one.ranks);
+            const bool came_to_it = make_short(contexts, one, victim, at, outcomes);
+            expect_alike(outcomes, one, victim, at);
+            for (const Outcome& outcome : outcomes) {
+                EXPECT_EQ(outcome.verbs, outcomes[0].verbs)
+                    << "allocation " << at << " of rank " << victim;
+                if (outcome.status == TUTTI_OK) seen.insert(outcome.verbs);
+            }
+            if (HasFailure()) return;
+            if (!came_to_it) break;
+        }
+        EXPECT_EQ(seen.count(TUTTI_VERBS_ON), 1u);
+        EXPECT_EQ(seen.count(TUTTI_VERBS_OFF), one.for_good ? 0u : 1u);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Memory, CreationWithVerbs,
+                         ::testing::Values(Case{"TUTTI_HOSTS=3", 3, false},
+                                           Case{"TUTTI_HOSTS=3", 3, true}));
 
 INSTANTIATE_TEST_SUITE_P(Memory, CreationWithMulticast,
                          ::testing::Values(Case{"TUTTI_HOSTS=2", 4, false},

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -30,6 +31,9 @@ class FakeNetwork {
         posted_.notify_one();
         if (mover_.joinable()) mover_.join();
     }
+
+    // Told when a member begins to use the network, and when it has done.
+    std::function<void(bool is_begun)> on_use;
 
     // Who makes endpoints on this thread.
     static void be(uint32_t rank) { rank_ = rank; }
@@ -87,6 +91,23 @@ class FakeNetwork {
   private:
     using Endpoint = transport::verbs::Endpoint;
 
+    // By a member, whose own memory may run out, but not the network's.
+    class Use {
+      public:
+        explicit Use(FakeNetwork& network) : network_(network), lock_(network.mutex_) {
+            if (network_.on_use) network_.on_use(true);
+        }
+        ~Use() {
+            if (network_.on_use) network_.on_use(false);
+        }
+        Use(const Use&) = delete;
+        Use& operator=(const Use&) = delete;
+
+      private:
+        FakeNetwork& network_;
+        std::lock_guard<std::mutex> lock_;
+    };
+
     class End final : public Endpoint {
       public:
         End(FakeNetwork& network, std::unique_ptr<Endpoint> inner)
@@ -97,7 +118,7 @@ class FakeNetwork {
         End(const End&) = delete;
         End& operator=(const End&) = delete;
         ~End() override {
-            const std::lock_guard lock(network_.mutex_);
+            const Use use(network_);
             inner_.reset();
             --network_.endpoints_;
         }
@@ -106,51 +127,51 @@ class FakeNetwork {
         transport::verbs::PairCard card(uint32_t pair) override { return inner_->card(pair); }
         Result<Done> connect(uint32_t pair, const transport::verbs::PortCard& port,
                              const transport::verbs::PairCard& other) override {
-            const std::lock_guard lock(network_.mutex_);
+            const Use use(network_);
             return inner_->connect(pair, port, other);
         }
         int write(uint32_t pair, const transport::verbs::Write& write) override {
-            const std::lock_guard lock(network_.mutex_);
+            const Use use(network_);
             if (network_.mover_.joinable()) network_.posted_.notify_one();
             return inner_->write(pair, write);
         }
         int write_direct(uint32_t pair, const transport::verbs::DirectWrite& write) override {
-            const std::lock_guard lock(network_.mutex_);
+            const Use use(network_);
             if (network_.mover_.joinable()) network_.posted_.notify_one();
             return inner_->write_direct(pair, write);
         }
         int add(uint32_t pair, const transport::verbs::Add& add) override {
-            const std::lock_guard lock(network_.mutex_);
+            const Use use(network_);
             if (network_.mover_.joinable()) network_.posted_.notify_one();
             return inner_->add(pair, add);
         }
         transport::verbs::Region expose(const std::byte* memory, size_t bytes,
                                         bool is_target) override {
-            const std::lock_guard lock(network_.mutex_);
+            const Use use(network_);
             return inner_->expose(memory, bytes, is_target);
         }
         void conceal(const transport::verbs::Region& region) override {
-            const std::lock_guard lock(network_.mutex_);
+            const Use use(network_);
             inner_->conceal(region);
         }
         int recv(uint32_t pair) override {
-            const std::lock_guard lock(network_.mutex_);
+            const Use use(network_);
             return inner_->recv(pair);
         }
         int poll(std::span<transport::verbs::Completion> completions) override {
             ++network_.polls_;
-            const std::lock_guard lock(network_.mutex_);
+            const Use use(network_);
             for (int i = 0; i < kEventsAtOnce; ++i) network_.verbs_.pump();
             return inner_->poll(completions);
         }
         [[nodiscard]] int wait_fd() const override { return inner_->wait_fd(); }
         // Its bytes are placed by whoever moves the network.
         [[nodiscard]] uint64_t look(const std::byte* word) const override {
-            const std::lock_guard lock(network_.mutex_);
+            const Use use(network_);
             return inner_->look(word);
         }
         bool arm(transport::verbs::Events of) override {
-            const std::lock_guard lock(network_.mutex_);
+            const Use use(network_);
             return inner_->arm(of);
         }
         [[nodiscard]] const char* status_text(int status) const override {
@@ -171,7 +192,7 @@ class FakeNetwork {
         }
         Result<std::unique_ptr<Endpoint>> make_endpoint(
             const transport::verbs::Need& need) override {
-            const std::lock_guard lock(network_.mutex_);
+            const Use use(network_);
             if (network_.refused_.contains(rank_)) {
                 return Error{ErrorCode::kSystem, "memory cannot be registered"};
             }
