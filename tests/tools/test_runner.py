@@ -317,14 +317,14 @@ def test_a_stage_that_is_cut_off_has_not_passed(nights):
 
 def test_the_nights_tables(runner, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "FIGURES", tmp_path)
-    monkeypatch.setattr(runner, "why_no_lab", lambda: None)
+    monkeypatch.setattr(runner, "why_not", lambda _: None)
     monkeypatch.setattr(runner.shutil, "which", lambda _: "/usr/bin/smpicc")
     recorder = Recorder()
-    for stage in (runner.stage_bench_lab, runner.stage_bench_scale):
+    for stage in (runner.stage_bench_lab, runner.stage_bench_scale, runner.stage_bench_verbs):
         assert {case.outcome for case in stage(recorder, tmp_path / "log")} == {"passed"}
     kept = [command[-1] for command, _ in recorder.asked if command[0].startswith("tools/bench")]
     assert kept == [f"{tmp_path}/{name}.json" for name in (
-        "lab-collectives", "lab-multicast", "lab-prices", "scale")]
+        "lab-collectives", "lab-multicast", "lab-prices", "scale", "verbs")]
 
 
 @pytest.mark.parametrize("status, outcome", [(0, "passed"), (1, "failed"), (3, "skipped")])
