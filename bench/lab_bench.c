@@ -109,35 +109,9 @@ static void prepare(struct cell* cell, int batch, int calls) {
 }
 
 static void make_call(struct cell* cell, int batch, int call) {
-    const int set = call % kSets, root = root_of(cell, batch, call), words = cell->words;
-    double* send = cell->send[set];
-    double* recv = cell->recv[set];
-    const MPI_Comm world = MPI_COMM_WORLD;
-    switch (cell->collective) {
-        case BARRIER:
-            MPI_Barrier(world);
-            break;
-        case BCAST:
-            MPI_Bcast(recv, words, MPI_DOUBLE, root, world);
-            break;
-        case REDUCE:
-            MPI_Reduce(send, recv, words, MPI_DOUBLE, MPI_SUM, root, world);
-            break;
-        case ALLREDUCE:
-            MPI_Allreduce(send, recv, words, MPI_DOUBLE, MPI_SUM, world);
-            break;
-        case GATHER:
-            MPI_Gather(send, words, MPI_DOUBLE, recv, words, MPI_DOUBLE, root, world);
-            break;
-        case SCATTER:
-            MPI_Scatter(send, words, MPI_DOUBLE, recv, words, MPI_DOUBLE, root, world);
-            break;
-        case ALLGATHER:
-            MPI_Allgather(send, words, MPI_DOUBLE, recv, words, MPI_DOUBLE, world);
-            break;
-        case COLLECTIVES:
-            break;
-    }
+    const int set = call % kSets;
+    call_collective(cell->collective, cell->send[set], cell->recv[set], cell->words, MPI_SUM,
+                    root_of(cell, batch, call));
 }
 
 static long wrong_words(const double* block, int words, int owner, int batch, int set) {

@@ -43,33 +43,6 @@ static void fold(void* in, void* inout, int* words, MPI_Datatype* type) {
     if (ns > 0) smpi_execute_flops(ns);
 }
 
-static void make_call(const struct cell* cell, void* send, void* recv, MPI_Op op) {
-    const MPI_Comm world = MPI_COMM_WORLD;
-    const int words = cell->words;
-    switch (cell->collective) {
-        case BARRIER:
-            MPI_Barrier(world);
-            break;
-        case BCAST:
-            MPI_Bcast(recv, words, MPI_DOUBLE, 0, world);
-            break;
-        case REDUCE:
-            MPI_Reduce(send, recv, words, MPI_DOUBLE, op, 0, world);
-            break;
-        case ALLREDUCE:
-            MPI_Allreduce(send, recv, words, MPI_DOUBLE, op, world);
-            break;
-        case GATHER:
-            MPI_Gather(send, words, MPI_DOUBLE, recv, words, MPI_DOUBLE, 0, world);
-            break;
-        case SCATTER:
-            MPI_Scatter(send, words, MPI_DOUBLE, recv, words, MPI_DOUBLE, 0, world);
-            break;
-        default:
-            MPI_Allgather(send, words, MPI_DOUBLE, recv, words, MPI_DOUBLE, world);
-    }
-}
-
 // From the common beginning until the last rank is done; at rank 0.
 static double measure(const struct cell* cell, int rank, int ranks, MPI_Op op) {
     const enum collective what = cell->collective;
@@ -89,7 +62,7 @@ static double measure(const struct cell* cell, int rank, int ranks, MPI_Op op) {
     struct timespec time = {0, lround(rest * 1e9)};
     if (time.tv_nsec >= 1000000000) time = (struct timespec){1, time.tv_nsec - 1000000000};
     nanosleep(&time, NULL);  // SMPI's
-    make_call(cell, send, recv, op);
+    call_collective(what, send, recv, cell->words, op, 0);
     const double took = MPI_Wtime() - begin;
     double longest = 0;
     MPI_Reduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
@@ -104,7 +77,7 @@ static void warm_up(int ranks, MPI_Op op) {
     void* recv = SMPI_SHARED_MALLOC((size_t)ranks * 8);
     for (int i = 0; i < COLLECTIVES; ++i) {
         const struct cell cell = {(enum collective)i, 1};
-        make_call(&cell, send, recv, op);
+        call_collective(cell.collective, send, recv, cell.words, op, 0);
     }
     SMPI_SHARED_FREE(send);
     SMPI_SHARED_FREE(recv);

@@ -2,7 +2,7 @@
 // What collectives cost across hosts with RDMA devices, in time and in what can be counted:
 // wire_bench SECONDS BYTES[,BYTES...] COLLECTIVE...
 //
-// For each collective (barrier bcast reduce allreduce allgather) and block of so many bytes it makes
+// For each collective (barrier bcast reduce allreduce gather scatter allgather) and block of so many bytes it makes
 // calls for about so many seconds, and rank 0 prints one line of JSON:
 //   calls     how many
 //   us        the median over ten batches of what a call took the slowest rank
@@ -19,33 +19,30 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "cell_words.h"
+
 enum { kBatches = 10, kCallsMin = 2 * kBatches, kCallsMax = 200000 };
 
 static int rank, size;
 
-static void run_call(const char* kind, int root, double* mine, double* all, int words) {
-    const MPI_Comm comm = MPI_COMM_WORLD;
-    if (strcmp(kind, "barrier") == 0) MPI_Barrier(comm);
-    if (strcmp(kind, "bcast") == 0) MPI_Bcast(mine, words, MPI_DOUBLE, root, comm);
-    if (strcmp(kind, "reduce") == 0) {
-        MPI_Reduce(mine, all, words, MPI_DOUBLE, MPI_SUM, root, comm);
-    }
-    if (strcmp(kind, "allreduce") == 0) {
-        MPI_Allreduce(mine, all, words, MPI_DOUBLE, MPI_SUM, comm);
-    }
-    if (strcmp(kind, "allgather") == 0) {
-        MPI_Allgather(mine, words, MPI_DOUBLE, all, words, MPI_DOUBLE, comm);
-    }
-}
-
-// Of a call whose elements are the rank + 1 everywhere: whether the last one is wrong here.
-static int is_wrong(const char* kind, int root, const double* mine, const double* all, int words) {
+// Of a call whose elements are the rank + 1 everywhere: whether the last one received is wrong here.
+static int is_wrong(enum collective what, int root, const double* recv, int words) {
     const double sum = size * (size + 1) / 2.0;
-    if (strcmp(kind, "bcast") == 0) return mine[words - 1] != root + 1;
-    if (strcmp(kind, "reduce") == 0) return rank == root && all[words - 1] != sum;
-    if (strcmp(kind, "allreduce") == 0) return all[words - 1] != sum;
-    if (strcmp(kind, "allgather") == 0) return all[(size_t)size * (size_t)words - 1] != size;
-    return 0;
+    switch (what) {
+        case BCAST:
+        case SCATTER:
+            return recv[words - 1] != root + 1;
+        case REDUCE:
+            return rank == root && recv[words - 1] != sum;
+        case ALLREDUCE:
+            return recv[words - 1] != sum;
+        case GATHER:
+            return rank == root && recv[(size_t)size * (size_t)words - 1] != size;
+        case ALLGATHER:
+            return recv[(size_t)size * (size_t)words - 1] != size;
+        default:
+            return 0;
+    }
 }
 
 // Sum over all devices here; -1: there are none that count. The kernel counts anew each 10 ms.
@@ -80,18 +77,18 @@ static int by_value(const void* a, const void* b) {
     return (x > y) - (x < y);
 }
 
-static int measure(const char* kind, int bytes, double seconds) {
-    const int words = bytes / (int)sizeof(double);
-    double* mine = malloc((size_t)(words + 1) * sizeof(double));
-    double* all = malloc((size_t)size * (size_t)(words + 1) * sizeof(double));
-    if (!mine || !all) MPI_Abort(MPI_COMM_WORLD, 1);
-    for (int i = 0; i <= words; ++i) mine[i] = rank + 1;
+static int measure(enum collective what, int words, double seconds) {
+    const size_t all_words = (size_t)size * (size_t)words;
+    double* send = malloc((all_words + 1) * sizeof(double));
+    double* recv = malloc((all_words + 1) * sizeof(double));
+    if (!send || !recv) MPI_Abort(MPI_COMM_WORLD, 1);
+    for (size_t i = 0; i < all_words; ++i) send[i] = recv[i] = rank + 1;
     int wrong = 0;
     double begin = MPI_Wtime();
     for (int i = 0; i < kCallsMin; ++i) {
-        mine[words > 0 ? words - 1 : 0] = rank + 1;
-        run_call(kind, i % size, mine, all, words);
-        wrong += words > 0 && is_wrong(kind, i % size, mine, all, words);
+        if (what == BCAST && words > 0) recv[words - 1] = rank + 1;
+        call_collective(what, send, recv, words, MPI_SUM, i % size);
+        wrong += words > 0 && is_wrong(what, i % size, recv, words);
     }
     double one = (MPI_Wtime() - begin) / kCallsMin;
     MPI_Allreduce(MPI_IN_PLACE, &one, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
@@ -106,7 +103,9 @@ static int measure(const char* kind, int bytes, double seconds) {
     double sleeps = switches();
     for (int batch = 0; batch < kBatches; ++batch) {
         begin = MPI_Wtime();
-        for (int i = 0; i < calls / kBatches; ++i) run_call(kind, i % size, mine, all, words);
+        for (int i = 0; i < calls / kBatches; ++i) {
+            call_collective(what, send, recv, words, MPI_SUM, i % size);
+        }
         us[batch] = (MPI_Wtime() - begin) * 1e6 / (calls / kBatches);
     }
     sleeps = switches() - sleeps;
@@ -120,8 +119,8 @@ static int measure(const char* kind, int bytes, double seconds) {
     MPI_Allreduce(MPI_IN_PLACE, &sleeps, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {
-        printf("{\"collective\": \"%s\", \"bytes\": %d, \"calls\": %d, \"us\": %.2f", kind, bytes,
-               calls, (us[kBatches / 2 - 1] + us[kBatches / 2]) / 2);
+        printf("{\"collective\": \"%s\", \"bytes\": %d, \"calls\": %d, \"us\": %.2f", kNames[what],
+               words * (int)sizeof(double), calls, (us[kBatches / 2 - 1] + us[kBatches / 2]) / 2);
         printf(", \"wakeups\": %.2f", sleeps / calls);
         if (packets < 0 || packets_after < 0) {
             printf(", \"packets\": null");
@@ -131,8 +130,8 @@ static int measure(const char* kind, int bytes, double seconds) {
         printf(", \"wrong\": %d}\n", wrong);
         fflush(stdout);
     }
-    free(mine);
-    free(all);
+    free(send);
+    free(recv);
     return wrong;
 }
 
@@ -143,9 +142,16 @@ int main(int argc, char** argv) {
     int wrong = 0;
     for (int i = 3; i < argc; ++i) {
         for (char* at = argv[2]; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-            const int is_barrier = strcmp(argv[i], "barrier") == 0;
-            wrong += measure(argv[i], is_barrier ? 0 : atoi(at), atof(argv[1]));
-            if (is_barrier) break;
+            char text[64];
+            enum collective what = COLLECTIVES;
+            int words = 0;
+            snprintf(text, sizeof text, "%s:%.*s", argv[i], (int)strcspn(at, ","), at);
+            if (!parse_cell(text, &what, &words)) {
+                fprintf(stderr, "wire_bench: '%s': no collective of this program, or bytes\n", text);
+                MPI_Abort(MPI_COMM_WORLD, 2);
+            }
+            wrong += measure(what, what == BARRIER ? 0 : words, atof(argv[1]));
+            if (what == BARRIER) break;
         }
     }
     MPI_Finalize();
