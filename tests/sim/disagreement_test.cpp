@@ -147,7 +147,7 @@ std::string run_seed(uint64_t seed) {
 }
 
 TEST(Disagreement, EndsInErrorsAcrossHosts) {
-    const Seeds seeds = Seeds::wanted(200);
+    const Seeds seeds = Seeds::wanted(100);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         ASSERT_EQ(run_seed(seed), "") << replay(seed);
     }

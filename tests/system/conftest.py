@@ -2,6 +2,7 @@
 """Fixtures of the system tests: `mpi` is every MPI of this machine, in turn; and what make test
 runs of tests that have many cases under many MPIs."""
 import collections
+import zlib
 
 import pytest
 
@@ -14,14 +15,27 @@ MPIS = harness.all_mpis()
 FIXTURES = ("mpi", "debian_mpi", "one_of_each", "mpi4py")
 
 
-def of_the_short_tier(found):
-    """What make test runs of a test that has several cases under several MPIs, a list of (name, case):
-    the cases are dealt to the MPIs in turn, so that each runs once and each MPI runs some. What is
-    not installed gets one, to be skipped by name. Under TESTS_LONG (make nightly) all run."""
+def of_each_kind(names, count, turn):
+    """At least one of each of Open MPI, MPICH and Intel MPI, and of all so many. Of the versions of
+    one kind each has its turn."""
+    kinds = collections.defaultdict(list)
+    for name in names:
+        kinds[name.split("-")[1]].append(name)
+    chosen = [versions.pop(turn % len(versions)) for versions in kinds.values()]
+    others = [name for versions in kinds.values() for name in versions]
+    return chosen + others[:max(0, count - len(chosen))]
+
+
+def of_the_short_tier(found, turn):
+    """What make test runs of a test that has cases under several MPIs, a list of (name, case): the
+    cases are dealt to the MPIs in turn, so that each runs once and each kind of MPI runs some; where
+    there are more MPIs than that takes, the turn says which. What is not installed gets one, to be
+    skipped by name. Under TESTS_LONG (make nightly) all run."""
     cases = list(dict.fromkeys(case for _, case in found))
     names = list(dict.fromkeys(name for name, _ in found))
     here = [name for name in names if not MPIS[name].missing()]
     kept = {(name, cases[0]) for name in names if name not in here}
+    here = of_each_kind(here, len(cases), turn)
     for i in range(max(len(here), len(cases)) if here else 0):
         # Each round begins one further on: every second case is often of one kind.
         kept.add((here[(i + i // len(here)) % len(here)], cases[i % len(cases)]))
@@ -40,7 +54,9 @@ def pytest_collection_modifyitems(config, items):
         if name:
             places[item] = (name, item.callspec.id.replace(name, ""))
             tests[item.path, item.originalname].append(places[item])
-    kept = {test: of_the_short_tier(found) for test, found in tests.items()}
+    # By file and name, as tests of one name in several files are to meet several MPIs.
+    kept = {test: of_the_short_tier(found, zlib.crc32(f"{test[0].name}::{test[1]}".encode()))
+            for test, found in tests.items()}
     left = {item for item, place in places.items()
             if place not in kept[item.path, item.originalname]}
     if left:

@@ -353,7 +353,7 @@ TEST(FdOffer, AMemberThatIsAnotherUserEndsIt) {
         constexpr uid_t kNobody = 65534;
         if (setresuid(kNobody, kNobody, kNobody) != 0) _exit(2);
         auto request = FdRequest::begin(name, token);
-        _exit(request && !request.value().receive(monotonic, 60'000) ? 0 : 1);
+        _exit(request && !request.value().receive(monotonic, 10'000) ? 0 : 1);
     }
     const auto served = offer.value().serve(monotonic, 0, {token, random_token()}, 60'000);
     ASSERT_FALSE(served);

@@ -265,11 +265,13 @@ std::vector<ContextPtr> make_contexts(const Case& one, const char* over) {
 class CreationWithMulticast : public ::testing::TestWithParam<Case> {
   protected:
     // Each time anew, since a process remembers failures; that takes long, so that only TESTS_LONG
-    // (make nightly) tries more than every step'th allocation. see(outcome of a rank, of rank 0).
+    // (make nightly) tries more than every step'th allocation, and TESTS_BRIEF but every third of
+    // these. see(outcome of a rank, of rank 0).
     template <class See>
     void fail_each(const char* over, uint32_t victim, long step, const See& see) {
         const Case& one = GetParam();
         if (std::getenv("TESTS_LONG")) step = 1;
+        if (std::getenv("TESTS_BRIEF")) step *= 3;
         for (long at = 0;; at += step) {
             const auto contexts = make_contexts(one, over);
             std::vector<Outcome> outcomes(one.ranks);
