@@ -153,8 +153,8 @@ inline constexpr auto kNetworkEntries = std::to_array<Entry>({
      "from 1 to 6"},
     {{"TUTTI_VERBS_DIRECT", "--verbs-direct", "BYTES|auto|off", "auto",
       "RDMA messages from so many bytes on, 4K to 1G, go straight from memory to memory, which is "
-      "registered (and locked) for them or for their call; auto: from 256K on, and from 16 packets "
-      "on where that is done once for a call and takes less than to copy; off: all are copied."},
+      "registered (and locked) for them or for their call; auto: from 256K on, and from 64K on "
+      "where that is done once for a call and takes less than to copy; off: all are copied."},
      [](Settings& s, std::string_view v) { return set_direct(s.verbs.direct_bytes, v); },
      [](const Settings& s) {
          if (!s.verbs.direct_bytes) return std::string("auto");

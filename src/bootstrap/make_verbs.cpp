@@ -34,12 +34,12 @@ namespace {
 using transport::Rank;
 using transport::State;
 using transport::verbs::Device;
+using transport::verbs::kPacketBytesMin;
 using transport::verbs::Links;
 using transport::verbs::PairCard;
 using transport::verbs::PortCard;
 using transport::verbs::Rc;
 
-constexpr uint32_t kMtuBytesMin = 1024;
 constexpr uint32_t kMtuBytesMax = 4096;
 // Where there is a way, it takes milliseconds, and a few seconds where packets are lost on it. By
 // the default time-out and retries the device gives up a peer that does not answer after 7.5 s at
@@ -63,7 +63,7 @@ struct Cards {
     PairCard of[kAtOnce];
 };
 
-// Over one path of full packets, and back: two pieces, of which the first is as long as can be.
+// Over one path of full packets, and back: with its header it is two, of which the first is full.
 struct PairProbe {
     std::vector<std::byte> out;
     std::vector<std::byte> in;
@@ -152,10 +152,11 @@ Report VerbsMaker::find_port() {
     const auto device = context_.verbs_device();
     if (!device) return report_of(Obstacle::kSystem, device.error().message);
     device_ = device.value().get();
-    if (device_->port().mtu_bytes >= kMtuBytesMin) return {};
+    if (device_->port().mtu_bytes >= kPacketBytesMin) return {};
     return report_of(Obstacle::kSystem, device_->name() + " has packets of " +
                                             std::to_string(device_->port().mtu_bytes) +
-                                            " bytes; at least 1024 are needed");
+                                            " bytes; at least " + std::to_string(kPacketBytesMin) +
+                                            " are needed");
 }
 
 // Ports of two networks do not reach each other, which all see alike.
@@ -216,7 +217,7 @@ Report VerbsMaker::join(const FoundLinks& found, uint32_t number) {
     part.port = device_->name();
     part.is_shared = true;
     if (found.links) {
-        mtu_bytes_ = static_cast<uint32_t>(found.links->links->slot_bytes());
+        mtu_bytes_ = found.links->links->packet_bytes();
         exposed_bytes_ = found.links->exposed_bytes;
         part.messages = std::make_unique<Rc>(engine::ProcessLinks::owned(found.links), number,
                                              peers_, found.link_of, direct_bytes());
@@ -332,7 +333,7 @@ void VerbsMaker::use_exposed() {
     if (set) {
         messages_->use_exposed(*set, *set);
     } else {
-        messages_->use_exposed(transport::verbs::kExposedPackets * mtu_bytes_, exposed_bytes_);
+        messages_->use_exposed(transport::verbs::kExposedBytes, exposed_bytes_);
     }
 }
 

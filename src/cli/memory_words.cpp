@@ -51,8 +51,7 @@ void print_memory(const explain::Scenario& scenario, const topo::Placement& plac
         print_part(
             rdma->bytes,
             fmt::format(
-                "of a rank, registered: messages to {} others, packets of {}{}", rdma->peers,
-                format_bytes(kRdmaMtuBytes),
+                "of a rank, registered: messages to {} others{}", rdma->peers,
                 is_too_much(*rdma, scenario.settings.verbs) ? "; beyond TUTTI_VERBS_MEMORY" : ""));
         own += rdma->bytes;
     }

@@ -85,8 +85,8 @@ RdmaMemory print_rdma(const sched::Shape& shape, const topo::Placement& placemen
                    format_bytes(memory.bytes));
         return memory;
     }
-    fmt::print("rdma:  a rank is connected with {} at most, {} registered (packets of {})",
-               memory.peers, format_bytes(memory.bytes), format_bytes(kRdmaMtuBytes));
+    fmt::print("rdma:  a rank is connected with {} at most, {} registered", memory.peers,
+               format_bytes(memory.bytes));
     if (messages.all != 0) {
         fmt::print("; {} of {} messages go so{}", messages.by_rdma, messages.all,
                    messages.by_rdma < messages.all ? ", the others by the host MPI" : "");

@@ -16,7 +16,7 @@ struct RdmaMemory {
     size_t peers = 0;
     size_t bytes = 0;
 };
-// The largest packets that adapters have; smaller ones take less memory.
+// The largest packets that adapters have; by smaller ones multicast takes less memory.
 inline constexpr uint32_t kRdmaMtuBytes = 4096;
 
 // A line: with how many others each rank is connected, what that registers, and, where that is not

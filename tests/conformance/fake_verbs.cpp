@@ -238,7 +238,7 @@ class FakeDevice final : public transport::verbs::Device {
   public:
     FakeDevice(FakeVerbs& verbs, uint32_t number) : verbs_(verbs), number_(number) {
         port_.lid = number;
-        port_.mtu_bytes = 1024;
+        port_.mtu_bytes = verbs_.rules_.mtu_bytes;
     }
     [[nodiscard]] std::string name() const override { return "fake" + std::to_string(number_); }
     [[nodiscard]] const PortCard& port() const override { return port_; }
@@ -256,7 +256,7 @@ class FakeDevice final : public transport::verbs::Device {
             queue.first_packet = static_cast<uint32_t>(verbs_.prng_.below(1u << 24));
             queue.ring.resize(size_t{4} * need.sends);
             queue.rooms.resize(need.recvs);
-            const size_t bytes_max = size_t{transport::verbs::kPieceSlots} * need.mtu_bytes;
+            const size_t bytes_max = transport::verbs::kPieceSlots * transport::verbs::kSlotBytes;
             for (FakeVerbs::Posted& posted : queue.ring) posted.bytes.reserve(bytes_max);
         }
         node->entries = size_t{need.pairs} * (need.sends + need.recvs);
@@ -505,12 +505,13 @@ void FakeVerbs::arrive(const Event& event) {
     schedule(queue.acknowledge_ns, kAcknowledge, event.node, event.pair, event.number);
 }
 
-// Some of it is there at once: in whatever order, or, by that promise, a beginning. The rest comes
-// when it is told.
+// Some of it is there at once: in whatever order, or, by that promise, which is one of single
+// packets, a beginning. The rest comes when it is told.
 void FakeVerbs::place(Posted& posted, std::byte* target) {
     const std::vector<std::byte>& data = posted.data();
-    posted.placed = rules_.ends_last ? prng_.below(data.size() + 1) : 0;
-    if (rules_.ends_last) {
+    const bool ends_last = rules_.ends_last && data.size() <= rules_.mtu_bytes;
+    posted.placed = ends_last ? prng_.below(data.size() + 1) : 0;
+    if (ends_last) {
         std::copy_n(data.data(), posted.placed, target);
         // What is there already needs no placing: who sees the end may give the memory back.
         const std::span<const std::byte> rest = std::span(data).subspan(posted.placed);

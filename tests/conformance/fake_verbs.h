@@ -24,10 +24,11 @@ namespace tutti::test {
 struct FakeRules {
     uint64_t seed = 1;
     uint64_t delay_ns_max = 5'000;  // of each step of a write
+    uint32_t mtu_bytes = 1024;      // of all ports
     bool can_add = true;
     uint32_t cq_entries = 0;                  // 0: as many as can come
     uint64_t exposed_bytes_max = UINT64_MAX;  // of a device at a time: memory of the program
-    bool ends_last = false;  // what a write brings is placed from its first byte to its last
+    bool ends_last = false;  // what a write of a packet brings is placed from its first byte on
 };
 
 class FakeVerbs final : public Clock {

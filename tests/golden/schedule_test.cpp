@@ -296,9 +296,9 @@ TEST_F(Transcript, ExplainKnowsRdma) {
         rdma.out.starts_with("barrier, 4 ranks on 4 hosts, with RDMA\n"
                              "runs:  dissemination\n"))
         << rdma.out;
-    // Three peers of 60 packets, and rank 0 itself; two messages a rank.
-    EXPECT_NE(rdma.out.find("rdma:  a rank is connected with 3 at most, 960 KiB registered "
-                            "(packets of 4 KiB); 8 of 8 messages go so\n"),
+    // Three peers of 60 slots, and rank 0 itself; two messages a rank.
+    EXPECT_NE(rdma.out.find("rdma:  a rank is connected with 3 at most, 960 KiB registered; 8 of 8 "
+                            "messages go so\n"),
               std::string::npos)
         << rdma.out;
     const Answer bounded =
@@ -307,8 +307,7 @@ TEST_F(Transcript, ExplainKnowsRdma) {
                                "TUTTI_VERBS_MEMORY\n"),
               std::string::npos)
         << bounded.out;
-    EXPECT_NE(bounded.out.find("packets of 4 KiB; beyond TUTTI_VERBS_MEMORY\n"),
-              std::string::npos)
+    EXPECT_NE(bounded.out.find("others; beyond TUTTI_VERBS_MEMORY\n"), std::string::npos)
         << bounded.out;
     // By the word of all: an addition a rank. Not where hosts have several.
     const std::string by_word = "explain barrier --multicast --algorithm adaptive_counter --ranks ";
@@ -329,7 +328,7 @@ TEST_F(Transcript, ExplainKnowsRdma) {
         << gather.out;
 }
 
-// 16 ranks a node, each connected with 37 at most: 60 packets of 4 KiB each. At 65,536 hosts with a
+// 16 ranks a node, each connected with 37 at most: 60 slots of 4 KiB each. At 65,536 hosts with a
 // rank each the goal is 64 MiB.
 TEST_F(Transcript, ExplainTellsTheMemory) {
     const std::string barrier = "explain barrier --memory --ranks ";
@@ -337,14 +336,12 @@ TEST_F(Transcript, ExplainTellsTheMemory) {
     EXPECT_NE(many.out.find("  of a node, shared by 16 ranks: flags and rings at most\n"
                             "    1.0 MiB  of a node: what came by multicast, until all have taken "
                             "it\n"
-                            "    8.7 MiB  of a rank, registered: messages to 37 others, packets of "
-                            "4 KiB\n"
+                            "    8.7 MiB  of a rank, registered: messages to 37 others\n"
                             "    0.8 MiB  of a rank: who is where\n"),
               std::string::npos)
         << many.out << many.err;
     const Answer hosts = tutti(barrier + "65536 --hosts 65536", "TUTTI_VERBS=on");
-    EXPECT_NE(hosts.out.find("   12.0 MiB  of a rank, registered: messages to 51 others, packets "
-                             "of 4 KiB\n"
+    EXPECT_NE(hosts.out.find("   12.0 MiB  of a rank, registered: messages to 51 others\n"
                              "    1.0 MiB  of a rank: who is where\n"
                              "   13.0 MiB  a rank in all, with its part of its node's\n"),
               std::string::npos)

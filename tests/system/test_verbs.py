@@ -125,7 +125,7 @@ UNPRIVILEGED = "setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock"
     ("[ $VMLAB_DEVICE != rxe1:1 ] || export TUTTI_VERBS_DEVICE=none:1;",
      "rank 1: this host has no RDMA device none:1"),
     (f"[ $VMLAB_DEVICE != rxe2:1 ] || {{ ulimit -l 64; exec {UNPRIVILEGED} \"$@\"; }};",
-     "rank 2: memory cannot be registered (ulimit -l may be too small): 122880 bytes: "
+     "rank 2: memory cannot be registered (ulimit -l may be too small): 491520 bytes: "
      "Cannot allocate memory")])
 def test_what_one_rank_has_not_keeps_all_from_it(guest, openmpi, results, own, reason):
     done, report = run_by_rdma(guest, openmpi, results, 3, "simple", 10, own=own)

@@ -18,21 +18,20 @@ constexpr uint32_t kPollsPerClock = 256;
 }  // namespace
 
 Need need_of(uint32_t links, uint32_t mtu_bytes) {
-    return {links, kSends, kRecvs, size_t{2} * kSlots * mtu_bytes, kWords, mtu_bytes};
+    return {links, kSends, kRecvs, size_t{2} * kSlots * kSlotBytes, kWords, mtu_bytes};
 }
 
 Links::Links(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_bytes, uint32_t links,
              bool polls_tails)
     : endpoint_(std::move(endpoint)),
       clock_(clock),
-      slot_bytes_(mtu_bytes),
+      packet_bytes_(mtu_bytes),
       count_(links),
       polls_tails_(polls_tails),
       links_(std::make_unique<Link[]>(links)),
       looked_ns_(clock.now_ns()) {
-    TUTTI_ASSERT(slot_bytes_ > sizeof(SlotHeader) && kPieceSlots * slot_bytes_ <= UINT16_MAX &&
-                     slot_bytes_ % alignof(SlotHeader) == 0,
-                 "a slot has room for a message");
+    TUTTI_ASSERT(mtu_bytes >= kPacketBytesMin && mtu_bytes <= kSlotBytes,
+                 "a sign is a packet, and a packet fits a slot");
     free_.set();
     if (polls_tails_) prepare_tails();
 }
@@ -96,13 +95,13 @@ bool Links::has_others(const Rc& team) const {
 // A link's memory: the slots that the peer writes, then those from which this end sends.
 std::byte* Links::header_memory(uint32_t link, uint32_t slot, bool is_own) const {
     const size_t number = (size_t{2} * link + (is_own ? 1 : 0)) * kSlots + slot;
-    return endpoint_->memory().data() + (number + 1) * slot_bytes_ - sizeof(SlotHeader);
+    return endpoint_->memory().data() + (number + 1) * kSlotBytes - sizeof(SlotHeader);
 }
 
 const std::byte* Links::first_header(uint32_t link, uint32_t stream) const {
     const uint32_t slot = links_[link].slots.first(stream);
     if (slot != kAsideSlot) return header_memory(link, slot, false);
-    return teams_[team_of(stream)]->aside_memory(link, slot_of(stream)) + slot_bytes_ -
+    return teams_[team_of(stream)]->aside_memory(link, slot_of(stream)) + kSlotBytes -
            sizeof(SlotHeader);
 }
 
@@ -133,12 +132,10 @@ bool Links::is_posted(uint32_t link, int outcome) {
     return false;
 }
 
-// That a long message is whole rests on an immediate, which says so of the writes before it; other
-// pieces on their own end.
-Room Links::take_room(uint32_t link, uint32_t stream, uint32_t wanted, Piece piece) {
+Room Links::take_room(uint32_t link, uint32_t stream, uint32_t wanted, bool tells) {
     Slots& slots = links_[link].slots;
     if (!slots.may_write()) return {};
-    return slots.take(stream, wanted, piece == Piece::kWhole);
+    return slots.take(stream, wanted, tells);
 }
 
 // False where the link has failed. Who sleeps there is woken by the last piece of a message, and by
@@ -156,7 +153,7 @@ bool Links::write_piece(uint32_t link, const Room& room, SlotHeader header, cons
     Write write;
     write.offset = static_cast<size_t>(memory - endpoint_->memory().data());
     write.bytes = sizeof header + header.piece_bytes;
-    write.remote_offset = (room.slot + 1) * slot_bytes_ - write.bytes;
+    write.remote_offset = (room.slot + 1) * kSlotBytes - write.bytes;
     write.tells = room.tells;
     write.immediate = room.slot;
     write.number = slots.write(room);

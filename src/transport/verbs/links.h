@@ -74,7 +74,7 @@ class Links {
     [[nodiscard]] Endpoint& endpoint() { return *endpoint_; }
     [[nodiscard]] Clock& clock() { return clock_; }
     [[nodiscard]] Slots& slots(uint32_t link) { return links_[link].slots; }
-    [[nodiscard]] size_t slot_bytes() const { return slot_bytes_; }
+    [[nodiscard]] uint32_t packet_bytes() const { return packet_bytes_; }
     [[nodiscard]] bool is_connected(uint32_t link) const { return links_[link].is_connected; }
     [[nodiscard]] bool has_failed(uint32_t link) const { return links_[link].has_failed; }
     [[nodiscard]] bool is_left_by_peer(uint32_t link) const { return links_[link].is_left_by_peer; }
@@ -89,7 +89,13 @@ class Links {
     // The team has something to do there whenever that link goes on.
     void mark(uint32_t link, uint32_t team);
     void advance(uint32_t link);
-    Room take_room(uint32_t link, uint32_t stream, uint32_t wanted, Piece piece);
+    // See Slots::take().
+    Room take_room(uint32_t link, uint32_t stream, uint32_t wanted = 1, bool tells = false);
+    // So many bytes a piece has at most.
+    [[nodiscard]] size_t room_bytes(const Room& room) const {
+        const size_t all = room.is_ahead ? packet_bytes_ : room.count * kSlotBytes;
+        return all - sizeof(SlotHeader);
+    }
     bool write_piece(uint32_t link, const Room& room, SlotHeader header, const void* data,
                      bool is_last);
     // 0, else the link has failed.
@@ -143,7 +149,7 @@ class Links {
 
     std::unique_ptr<Endpoint> endpoint_;
     Clock& clock_;
-    size_t slot_bytes_;
+    uint32_t packet_bytes_;
     uint32_t count_;
     bool polls_tails_;
     std::unique_ptr<Link[]> links_;

@@ -14,7 +14,7 @@ namespace tutti::transport::verbs {
 void Links::put_aside(uint32_t link) {
     Slots& slots = links_[link].slots;
     while (!links_[link].has_failed && slots.has_to_tell_aside()) {
-        const Room room = take_room(link, kSigns, 1, Piece::kAside);
+        const Room room = take_room(link, kSigns);
         if (room.slot == kNoSlot) return;
         std::array<AsideNote, kAsideNotes> notes;
         size_t count = std::min(slots.read_aside().size(), notes.size());
@@ -29,7 +29,7 @@ void Links::put_aside(uint32_t link) {
             const uint32_t stream = slots.stream_in(slot);
             const std::byte* end = header_memory(link, slot, false) + sizeof(SlotHeader);
             std::byte* aside = teams_[team_of(stream)]->aside_memory(link, slot_of(stream));
-            std::memcpy(aside, end - slot_bytes_, slot_bytes_);
+            std::memcpy(aside, end - kSlotBytes, kSlotBytes);
             slots.put_aside(slot);
             notes[count] = {stream, 0};
         }

@@ -16,8 +16,7 @@ Rc::Rc(std::shared_ptr<Links> links, uint32_t number, std::vector<Rank> peers,
       number_(number),
       peers_(std::move(peers)),
       pair_of_link_(links_->size(), kNoPair),
-      aside_(std::make_unique_for_overwrite<std::byte[]>(peers_.size() * kSlotsMax *
-                                                         links_->slot_bytes())),
+      aside_(std::make_unique_for_overwrite<std::byte[]>(peers_.size() * kSlotsMax * kSlotBytes)),
       direct_bytes_(direct_bytes),
       pairs_(std::make_unique<Pair[]>(peers_.size())) {
     TUTTI_ASSERT(std::ranges::is_sorted(peers_), "peers ascend");
@@ -128,20 +127,24 @@ void Rc::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Tic
 }
 
 // False where it has to wait, or the pair has failed: then there is no operation any more. A
-// message that one piece holds goes as one. Else its first piece is a packet, so that its receiver
+// message that one piece holds goes as one. Else its first piece is a slot, so that its receiver
 // has something to do early; those behind it are longer, as each costs both ends a request and a
 // completion.
 bool Rc::send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece piece) {
     const size_t left = operation.bytes - operation.done;
-    const size_t needed = (left + sizeof(SlotHeader) - 1) / links_->slot_bytes() + 1;
+    const size_t sent = piece == Piece::kData ? left : 0;
+    const size_t needed = (sent + sizeof(SlotHeader) - 1) / kSlotBytes + 1;
     const bool is_long = operation.done > 0 || needed <= kPieceSlots;
-    const size_t wanted = piece == Piece::kData && is_long ? needed : 1;
+    const size_t wanted = is_long ? needed : 1;
+    // That a long message is whole rests on an immediate, which says so of the writes before it.
+    const bool is_packet =
+        std::min(sent + sizeof(SlotHeader), kSlotBytes) <= links_->packet_bytes();
+    const bool tells = piece == Piece::kWhole || !is_packet;
     const uint32_t link = pairs_[pair].link;
     const Room room =
-        links_->take_room(link, stream_at(stream), static_cast<uint32_t>(wanted), piece);
+        links_->take_room(link, stream_at(stream), static_cast<uint32_t>(wanted), tells);
     if (room.slot == kNoSlot) return false;
-    const size_t room_bytes = room.count * links_->slot_bytes() - sizeof(SlotHeader);
-    const size_t bytes = piece == Piece::kData ? std::min(room_bytes, left) : 0;
+    const size_t bytes = std::min(links_->room_bytes(room), sent);
     const SlotHeader header{.call = operation.word.call,
                             .before = operation.word.before,
                             .bytes = static_cast<uint32_t>(operation.bytes),
@@ -241,8 +244,9 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
         give_back(operation);
         // What the header says of it may be another by now: a broken peer writes there.
         const uint32_t filled = slots(pair).first_count(stream_at(stream));
-        const size_t room = filled * links_->slot_bytes() - sizeof header;
-        if (header.piece_bytes != std::min(room, operation.bytes - operation.done)) {
+        const size_t room = filled * kSlotBytes - sizeof header;
+        const bool is_empty = header.piece_bytes == 0 && operation.bytes > 0;
+        if (is_empty || header.piece_bytes > std::min(room, operation.bytes - operation.done)) {
             fail_pair(pair, "a piece of a message has a wrong size");
             return;
         }
@@ -273,7 +277,7 @@ bool Rc::advance_on(uint32_t link) {
 void Rc::say_bye(uint32_t pair) {
     const uint32_t link = pairs_[pair].link;
     const SlotHeader header{.piece = Piece::kBye, .team = static_cast<uint8_t>(number_)};
-    const Room room = links_->take_room(link, kSigns, 1, Piece::kBye);
+    const Room room = links_->take_room(link, kSigns);
     if (room.slot == kNoSlot) return;
     links_->write_piece(link, room, header, nullptr, true);
     pairs_[pair].bye_number = slots(pair).written();

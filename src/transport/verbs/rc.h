@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A team's messages by RDMA writes on reliable connections (seed 001), those of its processes
-// (links.h), which other teams may use as well. Each piece of a message, with its
-// header up to an MTU, is one write with immediate into a slot at the peer; its completion there
-// says that it has come. Longer messages are pipelined over slots, several a piece where they lie
-// next to each other: one copy in, one out; no tags, no call of the system. Still longer ones go
-// straight from memory to memory (rc_direct.cpp).
+// (links.h), which other teams may use as well. Each piece of a message, with its header, is one
+// write with immediate into slots at the peer; its completion there says that it has come. Longer
+// messages are pipelined over slots, several a piece where they lie next to each other: one copy
+// in, one out; no tags, no call of the system. Still longer ones go straight from memory to memory
+// (rc_direct.cpp).
 //
 // Messages of which only their number counts are additions to a word at the peer (rc_count.cpp),
 // and all of a team can add to one at rank 0, each told what it was (rc_arrive.cpp).
@@ -26,9 +26,9 @@
 
 namespace tutti::transport::verbs {
 
-// A message of so many packets takes four writes where it goes straight, and five at the least by
-// slots, besides words.
-inline constexpr size_t kExposedPackets = 16;
+// A message of so many takes four writes where it goes straight, and five at the least by slots,
+// besides words.
+inline constexpr size_t kExposedBytes = 16 * kSlotBytes;
 
 class Rc final : public Transport {
   public:
@@ -116,7 +116,7 @@ class Rc final : public Transport {
     // Room for a piece of that stream.
     [[nodiscard]] std::byte* aside_memory(uint32_t link, uint32_t slot) const {
         const size_t at = size_t{pair_of_link_[link]} * kSlotsMax + slot;
-        return aside_.get() + at * links_->slot_bytes();
+        return aside_.get() + at * kSlotBytes;
     }
     // What was sent is there.
     [[nodiscard]] bool has_gone() const;

@@ -67,7 +67,7 @@ Room Slots::take(uint32_t stream, uint32_t wanted, bool tells) {
         if (row.count > 1) return row;
     }
     const uint32_t found = tells || ahead_ == kNoSlot ? available(slots_of(stream)) : 0;
-    if (found == 0) return {std::exchange(ahead_, kNoSlot), 1, tells};
+    if (found == 0) return {std::exchange(ahead_, kNoSlot), 1, tells, true};
     const auto slot = static_cast<uint32_t>(std::countr_zero(found));
     taken_ ^= 1u << slot;
     if (slot < kOwnSlots) {

@@ -33,6 +33,7 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -72,6 +73,8 @@ inline constexpr uint32_t kTellAfter = 10;
 // Sooner where all pieces go by the shared ones, so that one is free for the next piece in time.
 inline constexpr uint32_t kTellTailsAfter = 6;
 inline constexpr uint32_t kNoSlot = UINT32_MAX;
+// Whatever the packets' length, so that those of 1,024 bytes cost no more writes than long ones.
+inline constexpr size_t kSlotBytes = 4096;
 // As many a piece has at most: half of the shared ones, so that two of them have room.
 inline constexpr uint32_t kPieceSlots = (kSlots - kFirstShared) / 2;
 // Of an end: what others count in, and where former values go that nobody asks for.
@@ -126,7 +129,8 @@ static_assert(sizeof(SlotHeader) == 40 && kRecvs < 256);
 struct Room {
     uint32_t slot = kNoSlot;
     uint32_t count = 1;
-    bool tells = true;  // by an immediate
+    bool tells = true;      // by an immediate
+    bool is_ahead = false;  // it was chosen ahead, for a piece of one packet
 };
 
 // Of a piece of that kind.
@@ -144,6 +148,10 @@ struct AsideNote {
 };
 // So many in a piece at most.
 inline constexpr size_t kAsideNotes = 64;
+// Signs may come without immediates.
+inline constexpr uint32_t kPacketBytesMin = 1024;
+static_assert(sizeof(SlotHeader) + kAsideNotes * sizeof(AsideNote) <= kPacketBytesMin);
+static_assert(kPieceSlots * kSlotBytes <= UINT16_MAX);
 
 class Slots {
   public:
@@ -156,7 +164,8 @@ class Slots {
     void choose_ahead();
     // For a piece of the stream that would fill so many, from here on in use: as many of them as
     // there are, in one piece; kNoSlot: it has to wait. tells: by an immediate, whatever there is.
-    // Longer pieces have one, since it is the end of one packet alone that is said to land last.
+    // Pieces of several packets have one, since it is the end of one packet alone that is said to
+    // land last; so none is in a slot that was chosen ahead.
     Room take(uint32_t stream, uint32_t wanted = 1, bool tells = false);
     // What a header says beside the message. tells: it goes with an immediate.
     void sign(SlotHeader& header, bool tells);

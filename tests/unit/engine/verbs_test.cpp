@@ -143,7 +143,7 @@ TEST(Verbs, InALargeTeamSomeMessagesGoAsBefore) {
         EXPECT_STREQ(info.port, "fake:1");
         EXPECT_GT(info.peers, 5u);
         EXPECT_LT(info.peers, kRanks - 1);
-        EXPECT_EQ(info.memory_bytes, uint64_t{info.peers} * 60 * 1024);
+        EXPECT_EQ(info.memory_bytes, uint64_t{info.peers} * 60 * 4096);
         all += info.peers;
         run_all(exchanges, rank, team, "");
     });
@@ -151,9 +151,9 @@ TEST(Verbs, InALargeTeamSomeMessagesGoAsBefore) {
     EXPECT_EQ(cluster.network.fault(), "");
 }
 
-// Two teams of three ranks, which share a process here, register 840 KiB.
+// Two teams of three ranks, which share a process here, register 3.3 MiB.
 TEST(Verbs, RegistersNoMoreThanAllowed) {
-    Cluster cluster(3, {kOn, "TUTTI_HOSTS=3", "TUTTI_VERBS_MEMORY=1M"});
+    Cluster cluster(3, {kOn, "TUTTI_HOSTS=3", "TUTTI_VERBS_MEMORY=4M"});
     std::barrier<> all_here(3);
     cluster.run([&](uint32_t rank, tutti_team* team) {
         TeamPtr second = cluster.make(rank);
@@ -187,11 +187,11 @@ TEST(Verbs, NoMessageOfACallGoesAsBefore) {
         all_here.arrive_and_wait();
         const uint64_t before = cluster.network.writes();
         all_here.arrive_and_wait();
-        std::vector<uint32_t> values(5000, 1);
+        std::vector<uint32_t> values(20'000, 1);
         ASSERT_EQ(add_up(team, values), TUTTI_OK) << tutti_team_message(team);
-        EXPECT_EQ(values[4999], 3u);
+        EXPECT_EQ(values[19'999], 3u);
         all_here.arrive_and_wait();
-        // 4 rounds of 6,667 bytes on each rank: first 984 bytes of data, then 5,080 at most.
+        // 4 rounds of 26,667 bytes on each rank: first 4,056 bytes of data, then 20,440 at most.
         EXPECT_GE(cluster.network.writes() - before, 3u * 4 * 3);
     });
 }
@@ -321,7 +321,7 @@ TEST(Verbs, WhoeverIsLastByTheWordReleasesAll) {
             const tutti_verbs_info info = verbs_of(team);
             EXPECT_EQ(info.additions, kCalls);
             EXPECT_EQ(info.peers, ranks - 1);
-            EXPECT_EQ(info.memory_bytes, (ranks - (rank == 0 ? 0 : 1)) * uint64_t{60} * 1024);
+            EXPECT_EQ(info.memory_bytes, (ranks - (rank == 0 ? 0 : 1)) * uint64_t{60} * 4096);
         });
         EXPECT_GE(job.network.adds(), uint64_t{ranks} * kCalls);
         EXPECT_EQ(job.network.fault(), "");

@@ -21,8 +21,8 @@ namespace tutti::transport::verbs {
 namespace {
 
 constexpr size_t kDirectBytes = 4096;
-constexpr std::array<size_t, 8> kAround = {
-    0, 900, kDirectBytes - 1, kDirectBytes, kDirectBytes + 1, 9000, 20'000, 60'000};
+constexpr std::array<size_t, 9> kAround = {
+    0, 900, kDirectBytes - 1, kDirectBytes, kDirectBytes + 1, 9000, 20'000, 60'000, 150'000};
 constexpr size_t kHeader = sizeof(SlotHeader);
 
 // Some memory that may not be registered.
@@ -120,7 +120,7 @@ TEST(Direct, AnOfferOfAWrongSizeIsRefused) {
     std::memcpy(own + 16, &stream, sizeof stream);
     std::memcpy(own + 32, &header, sizeof header);
     const Write offer{.bytes = 32 + sizeof header,
-                      .remote_offset = size_t{kSignSlot + 1} * kMtuBytes - 32 - sizeof header,
+                      .remote_offset = size_t{kSignSlot + 1} * kSlotBytes - 32 - sizeof header,
                       .immediate = kSignSlot};
     ASSERT_EQ(stranger->write(0, offer), 0);
     while (!verbs.is_idle()) {

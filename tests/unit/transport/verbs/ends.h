@@ -20,6 +20,7 @@
 
 namespace tutti::transport::verbs {
 
+// As the fake's packets are, where a test says nothing else.
 inline constexpr uint32_t kMtuBytes = 1024;
 inline constexpr int kTurnsMax = 200'000;
 
@@ -49,8 +50,11 @@ class Ranks {
     void add(const std::vector<Rank>& peers, size_t direct_bytes = 0, bool polls_tails = false) {
         const auto rank = static_cast<Rank>(ends.size());
         const auto pairs = static_cast<uint32_t>(peers.size());
-        auto endpoint = verbs.device(rank).make_endpoint(need_of(pairs, kMtuBytes));
-        ends.push_back(test::make_first(std::move(endpoint.value()), clock, kMtuBytes, peers,
+        const uint32_t mtu_bytes = verbs.device(rank).port().mtu_bytes;
+        Need need = need_of(pairs, mtu_bytes);
+        need.may_sleep = true;
+        auto endpoint = verbs.device(rank).make_endpoint(need);
+        ends.push_back(test::make_first(std::move(endpoint.value()), clock, mtu_bytes, peers,
                                         direct_bytes, polls_tails));
     }
     // When all are there.

@@ -26,8 +26,10 @@ namespace tutti::transport::verbs {
 namespace {
 
 constexpr Rank kSleepers = 3;
-constexpr uint32_t kSlotBytes = 1024;
+constexpr uint32_t kMtuBytes = 1024;
 constexpr size_t kDirectBytes = 60'000;  // of those that are cut, half
+// A slot, and all that are shared, in two pieces.
+constexpr size_t kAllAtOnce = (1 + 2 * kPieceSlots) * kSlotBytes - 3 * sizeof(SlotHeader);
 
 // All connected with all.
 class Dormitory {
@@ -35,14 +37,14 @@ class Dormitory {
     explicit Dormitory(const test::FakeRules& rules, bool may_sleep = true, size_t direct_bytes = 0)
         : verbs(kSleepers, rules) {
         for (Rank rank = 0; rank < kSleepers; ++rank) {
-            Need need = need_of(kSleepers - 1, kSlotBytes);
+            Need need = need_of(kSleepers - 1, kMtuBytes);
             need.may_sleep = may_sleep;
             auto endpoint = verbs.device(rank).make_endpoint(need);
             std::vector<Rank> peers;
             for (Rank peer = 0; peer < kSleepers; ++peer) {
                 if (peer != rank) peers.push_back(peer);
             }
-            ends[rank] = test::make_first(std::move(endpoint.value()), verbs, kSlotBytes, peers,
+            ends[rank] = test::make_first(std::move(endpoint.value()), verbs, kMtuBytes, peers,
                                           direct_bytes);
         }
         for (Rank rank = 0; rank < kSleepers; ++rank) {
@@ -187,7 +189,7 @@ TEST(RcSleep, WhatCameBeforeKeepsAwake) {
     EXPECT_EQ(at.verbs.tells(), 0u);
 }
 
-// A message that is longer than all slots: its first piece is a packet, then two fill five slots
+// A message that is longer than all slots: its first piece is a slot, then two fill five slots
 // each, and its sender waits for the word about them. So its receiver, asleep, wakes once for each
 // such round, not for each piece, and its sender for the words.
 TEST(RcSleep, ALongMessageWakesOnceForEachRoundOfSlots) {
@@ -195,7 +197,7 @@ TEST(RcSleep, ALongMessageWakesOnceForEachRoundOfSlots) {
     constexpr uint64_t kRounds = 7;
     for (uint64_t seed = 1; seed <= 20; ++seed) {
         Dormitory at({.seed = seed});
-        Parcel one = parcel(0, 1, 64u << 10);
+        Parcel one = parcel(0, 1, 256u << 10);
         at.rest();
         post(at, one);
         at.rest();
@@ -209,7 +211,8 @@ TEST(RcSleep, ALongMessageWakesOnceForEachRoundOfSlots) {
 
 // What is put into as many slots as there are is one round: whoever is asleep wakes at its end.
 TEST(RcSleep, AMessageWakesOnceWhereItsSlotsAreThere) {
-    for (const size_t bytes : {size_t{1}, size_t{984}, size_t{985}, size_t{11'144}}) {
+    for (const size_t bytes :
+         {size_t{1}, kSlotBytes - sizeof(SlotHeader), kSlotBytes, kAllAtOnce}) {
         Dormitory at({});
         Parcel one = parcel(0, 1, bytes);
         at.rest();
@@ -244,7 +247,7 @@ TEST(RcSleep, WhoMayWriteNoMoreWakesAndIsWoken) {
     std::array<Ticket, kSends - 2> additions;
     at.rest();
     for (Ticket& ticket : additions) at.ends[0]->send(1, counted, nullptr, 0, ticket);
-    Parcel one = parcel(0, 1, 11'144);
+    Parcel one = parcel(0, 1, kAllAtOnce);
     post(at, one);
     EXPECT_EQ(at.verbs.writes(), kSends);  // of the message's three pieces two
     at.rest();

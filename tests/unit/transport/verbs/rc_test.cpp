@@ -18,21 +18,27 @@
 namespace tutti::transport::verbs {
 namespace {
 
-constexpr std::array<size_t, 8> kEdges = {0,
-                                          1,
-                                          kMtuBytes - sizeof(SlotHeader) - 1,
-                                          kMtuBytes - sizeof(SlotHeader),
-                                          kMtuBytes - sizeof(SlotHeader) + 1,
-                                          kMtuBytes,
-                                          4096,
-                                          40'000};
+constexpr size_t kMost = kPieceSlots * kSlotBytes - sizeof(SlotHeader);
+constexpr std::array<size_t, 12> kEdges = {0,
+                                           1,
+                                           kMtuBytes - sizeof(SlotHeader) - 1,
+                                           kMtuBytes - sizeof(SlotHeader),
+                                           kMtuBytes - sizeof(SlotHeader) + 1,
+                                           kMtuBytes,
+                                           kSlotBytes - sizeof(SlotHeader),
+                                           kSlotBytes - sizeof(SlotHeader) + 1,
+                                           kSlotBytes,
+                                           kMost,
+                                           kMost + 1,
+                                           160'000};
 
 // Whatever the device may do.
 void run_seed(uint64_t seed) {
     Prng prng(seed);
-    Ends ends({.seed = seed, .delay_ns_max = 1 + prng.below(20'000)});
+    Ends ends(
+        {.seed = seed, .delay_ns_max = 1 + prng.below(20'000), .mtu_bytes = 1024u << seed % 3});
     const auto bytes = [&] {
-        return prng.below(2) == 0 ? kEdges[prng.below(kEdges.size())] : prng.below(3000);
+        return prng.below(2) == 0 ? kEdges[prng.below(kEdges.size())] : prng.below(6000);
     };
     write_letters(ends, prng, 120, bytes, 20);
 }
@@ -46,9 +52,8 @@ TEST(Rc, Seeds) {
     }
 }
 
-// A barrier's message is one write, nothing else; and so is one of up to five packets.
+// A barrier's message is one write, nothing else; and so is one of up to five slots.
 TEST(Rc, AShortMessageIsOneWrite) {
-    constexpr size_t kMost = size_t{kPieceSlots} * kMtuBytes - sizeof(SlotHeader);
     for (const size_t bytes : {size_t{0}, size_t{1000}, size_t{4096}, kMost}) {
         Ends ends({});
         std::deque<Letter> letters;
@@ -84,19 +89,20 @@ Counts counts_of_64_kib(uint32_t senders, const std::array<bool, 2>& polls_tails
     return counts_of(ends.verbs);
 }
 
-// By packets it would be 67 pieces a message. One way a word goes back for some ten slots.
+// By packets of 1,024 bytes it would be 67 pieces a message. One way a word goes back for
+// some ten slots.
 TEST(Rc, ALongerMessageTakesFewWrites) {
-    EXPECT_EQ(counts_of_64_kib(1, {}), (Counts{237, 237, 341}));
-    EXPECT_EQ(counts_of_64_kib(2, {}), (Counts{368, 368, 685}));
-    EXPECT_EQ(counts_of_64_kib(1, {true, true}), (Counts{316, 264, 423}));
-    EXPECT_EQ(counts_of_64_kib(2, {true, true}), (Counts{488, 430, 795}));
+    EXPECT_EQ(counts_of_64_kib(1, {}), (Counts{73, 73, 101}));
+    EXPECT_EQ(counts_of_64_kib(2, {}), (Counts{114, 114, 190}));
+    EXPECT_EQ(counts_of_64_kib(1, {true, true}), (Counts{102, 102, 140}));
+    EXPECT_EQ(counts_of_64_kib(2, {true, true}), (Counts{160, 160, 239}));
 }
 
 TEST(Rc, WhatOneEndSentComesThoughItIsGone) {
     Ends ends({});
     std::deque<Letter> letters;
     Prng prng(2);
-    Letter& letter = write(letters, prng, 0, 3, 5000);
+    Letter& letter = write(letters, prng, 0, 3, 20'000);
     send(ends, letter);
     ASSERT_EQ(letter.send.state, State::kDone);
     ends.ends[0]->close();
@@ -155,7 +161,7 @@ TEST(Rc, ASendThatIsGivenUpFailsItsReceive) {
     Ends ends({});
     std::deque<Letter> letters;
     Prng prng(9);
-    Letter& letter = write(letters, prng, 0, 1, 30'000);
+    Letter& letter = write(letters, prng, 0, 1, 120'000);
     send(ends, letter);
     ASSERT_EQ(letter.send.state, State::kPending);
     ends.ends[0]->cancel(letter.send);
@@ -175,7 +181,7 @@ TEST(Rc, AnEndClosesThoughNobodyReadsWhatItGaveUp) {
     std::deque<Letter> letters;
     Prng prng(10);
     for (const Rank from : {0u, 1u}) {
-        Letter& letter = write(letters, prng, from, 1, 30'000);
+        Letter& letter = write(letters, prng, from, 1, 120'000);
         send(ends, letter);
         ends.ends[from]->cancel(letter.send);
     }
@@ -212,7 +218,7 @@ TEST(Rc, ALongMessageThatIsCutOffFailsOrIsThere) {
         Ends ends({.seed = seed});
         std::deque<Letter> letters;
         for (const Rank from : {0u, 1u}) {
-            Letter& letter = write(letters, prng, from, 1, 10'000 + prng.below(20'000));
+            Letter& letter = write(letters, prng, from, 1, 40'000 + prng.below(80'000));
             recv(ends, letter);
             send(ends, letter);
         }
@@ -283,13 +289,13 @@ TEST(Rc, AReceiveThatIsSetAsideLosesNothing) {
         Ends ends({.seed = turns + 1});
         std::deque<Letter> letters;
         Prng prng(6);
-        Letter& letter = write(letters, prng, 0, 1, 30'000);
+        Letter& letter = write(letters, prng, 0, 1, 120'000);
         recv(ends, letter);
         send(ends, letter);
         for (uint32_t i = 0; i < turns; ++i) ends.turn();
         State state = State::kPending;
         ASSERT_TRUE(ends.run_until([&] {
-            state = ends.ends[1]->set_aside(0, letter.id, letter.got.data(), 30'000, letter.recv);
+            state = ends.ends[1]->set_aside(0, letter.id, letter.got.data(), 120'000, letter.recv);
             return state != State::kPending;
         }));
         EXPECT_EQ(state, State::kDone);
@@ -333,7 +339,7 @@ TEST(Rc, WhatIsSetAsideIsNotForAReceiveThatHasBegun) {
     Ends ends({});
     std::deque<Letter> letters;
     Prng prng(12);
-    for (int i = 0; i < 2; ++i) write(letters, prng, 0, 1, 30'000);
+    for (int i = 0; i < 2; ++i) write(letters, prng, 0, 1, 120'000);
     for (Letter& letter : letters) {
         recv(ends, letter);
         send(ends, letter);
@@ -358,7 +364,7 @@ TEST(Rc, NothingIsWrittenToACancelledReceive) {
     Ends ends({});
     std::deque<Letter> letters;
     Prng prng(7);
-    Letter& letter = write(letters, prng, 0, 1, 30'000);
+    Letter& letter = write(letters, prng, 0, 1, 120'000);
     recv(ends, letter);
     send(ends, letter);
     const std::vector<std::byte> none = letter.got;
@@ -371,9 +377,9 @@ TEST(Rc, NothingIsWrittenToACancelledReceive) {
     EXPECT_NE(letter.got, letter.sent);
 }
 
-// 2 * 30 slots of an MTU a peer.
+// 2 * 30 slots a peer.
 TEST(Rc, ItsMemoryIsBounded) {
-    EXPECT_EQ(need_of(24, 4096).pairs * need_of(24, 4096).pair_bytes, 24u * 60 * 4096);
+    EXPECT_EQ(need_of(24, 1024).pairs * need_of(24, 1024).pair_bytes, 24u * 60 * 4096);
 }
 
 }  // namespace

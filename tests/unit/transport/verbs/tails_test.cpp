@@ -22,14 +22,17 @@ constexpr std::array<bool, 2> kBoth = {true, true};
 // Both ends look in memory, or one does. More pieces than there are numbers before they roll over.
 void run_tails_seed(uint64_t seed) {
     Prng prng(seed);
-    const test::FakeRules rules{
-        .seed = seed, .delay_ns_max = 1 + prng.below(20'000), .ends_last = true};
+    const test::FakeRules rules{.seed = seed,
+                                .delay_ns_max = 1 + prng.below(20'000),
+                                .mtu_bytes = kMtuBytes << seed / 4 % 3,
+                                .ends_last = true};
     const std::array<bool, 2> polls = {seed % 3 != 1, seed % 3 != 2};
     Ends ends(rules, seed % 2 == 0 ? kDirectBytes : 0, polls);
     const auto bytes = [&] {
         const uint64_t kind = prng.below(8);
-        if (kind == 0) return prng.below(20'000);
-        return kind == 1 ? kMtuBytes - sizeof(SlotHeader) : prng.below(1500);
+        if (kind == 0) return prng.below(80'000);
+        if (kind == 1) return prng.below(6000);
+        return kind == 2 ? kMtuBytes - sizeof(SlotHeader) : prng.below(1500);
     };
     write_letters(ends, prng, 150, bytes, 20);
 }
