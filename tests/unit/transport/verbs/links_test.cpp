@@ -5,108 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
-#include <memory>
 #include <vector>
 
 #include "base/prng.h"
 #include "sim/seeds.h"
-#include "unit/transport/verbs/ends.h"
+#include "unit/transport/verbs/teams.h"
 
 namespace tutti::transport::verbs {
 namespace {
-
-constexpr size_t kDirectBytes = 16'000;
-
-// Each team is an end at either process. In every second team the ranks are the other way round.
-class Teams : public Ends {
-  public:
-    explicit Teams(const test::FakeRules& rules, size_t direct_bytes = 0,
-                   const std::array<bool, 2>& polls_tails = {})
-        : Ends(rules, direct_bytes, polls_tails), direct_bytes_(direct_bytes) {}
-    // The next one, at both; its number.
-    uint32_t join() {
-        const Links::Teams free = shared(0)->free_teams() & shared(1)->free_teams();
-        uint32_t number = 0;
-        while (!free[number]) ++number;
-        for (const uint32_t at : {0u, 1u}) {
-            if (number >= others[at].size()) others[at].resize(number + 1);
-            others[at][number] =
-                std::make_unique<Rc>(shared(at), number, std::vector<Rank>{rank_of(number, 1 - at)},
-                                     std::vector<uint32_t>{0}, direct_bytes_);
-        }
-        return number;
-    }
-    static Rank rank_of(uint32_t number, uint32_t at) { return number % 2 == 0 ? at : 1 - at; }
-    std::shared_ptr<Links> shared(uint32_t at) {
-        if (!shared_[at]) shared_[at] = ends[at]->links();
-        return shared_[at];
-    }
-    Rc* team(uint32_t at, uint32_t number) {
-        return number == 0 ? ends[at].get() : others[at][number].get();
-    }
-    void turn_all() {
-        verbs.pump();
-        for (const uint32_t at : {0u, 1u}) {
-            if (ends[at]) ends[at]->poll();
-            for (auto& one : others[at]) {
-                if (one) one->poll();
-            }
-        }
-    }
-    template <class Condition>
-    bool run_all_until(Condition condition) {
-        for (int i = 0; i < kTurnsMax; ++i) {
-            if (condition()) return true;
-            turn_all();
-        }
-        return false;
-    }
-
-    std::array<std::vector<std::unique_ptr<Rc>>, 2> others;  // by number, but the first
-
-  private:
-    size_t direct_bytes_;
-    std::array<std::shared_ptr<Links>, 2> shared_;
-};
-
-struct Post {
-    uint32_t team = 0;
-    Letter* letter = nullptr;  // `from` is the process
-};
-
-void send_in(Teams& teams, const Post& post) {
-    Letter& letter = *post.letter;
-    teams.team(letter.from, post.team)
-        ->send(Teams::rank_of(post.team, 1 - letter.from), letter.id, letter.sent.data(),
-               letter.sent.size(), letter.send);
-}
-
-void recv_in(Teams& teams, const Post& post) {
-    Letter& letter = *post.letter;
-    letter.is_received = true;
-    teams.team(1 - letter.from, post.team)
-        ->recv(Teams::rank_of(post.team, letter.from), letter.id, letter.got.data(),
-               letter.got.size(), letter.recv);
-}
-
-void end_all(Teams& teams, uint32_t count) {
-    for (uint32_t number = 0; number < count; ++number) {
-        for (const uint32_t at : {0u, 1u}) {
-            if (Rc* team = teams.team(at, number)) team->close();
-        }
-    }
-    ASSERT_TRUE(teams.run_all_until([&] {
-        bool is_closed = true;
-        for (uint32_t number = 0; number < count; ++number) {
-            for (const uint32_t at : {0u, 1u}) {
-                if (Rc* team = teams.team(at, number)) is_closed &= team->is_closed();
-            }
-        }
-        return is_closed;
-    }));
-    expect_nothing_left(teams);
-}
 
 // Messages of all lengths in four teams, of which two are asked for much later than they come: the
 // others go on meanwhile, and nothing is lost.
@@ -115,9 +23,8 @@ TEST(Links, TeamsSeeds) {
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         SCOPED_TRACE(test::replay(seed));
         Prng prng(seed);
-        const std::array<bool, 2> tails{seed % 4 == 1 || seed % 4 == 2, seed % 4 == 2};
-        Teams teams({.seed = seed, .ends_last = seed % 4 != 0}, seed % 3 == 0 ? kDirectBytes : 0,
-                    tails);
+        Teams teams({.seed = seed, .ends_last = ends_last(seed)}, direct_bytes_of(seed),
+                    tails_of(seed));
         uint32_t count = 1;
         for (; count < 4; ++count) ASSERT_EQ(teams.join(), count);
         std::deque<Letter> letters;
@@ -128,11 +35,8 @@ TEST(Links, TeamsSeeds) {
             }
         };
         for (uint32_t i = 0; i < 150; ++i) {
-            const auto from = static_cast<Rank>(prng.below(2));
-            const auto slot = static_cast<uint32_t>(prng.below(kSlotsMax));
-            const size_t bytes = prng.below(4) == 0 ? prng.below(40'000) : prng.below(1200);
-            Letter& letter = write(letters, prng, from, slot, bytes);
-            posts.push_back({static_cast<uint32_t>(prng.below(count)), &letter});
+            const auto number = static_cast<uint32_t>(prng.below(count));
+            posts.push_back({number, &write_any(letters, prng)});
             send_in(teams, posts.back());
             if (prng.below(2) == 0) post_receives(false);
             for (uint64_t turns = prng.below(30); turns > 0; --turns) teams.turn_all();
@@ -160,7 +64,7 @@ TEST(Links, TeamsComeAndGo) {
         for (int i = 0; i < 20; ++i) {
             const uint32_t number = teams.join();
             EXPECT_EQ(number, 1u);
-            const Post post{number, &write(letters, prng, i % 2, 3, prng.below(30'000))};
+            const Post post{number, &write(letters, prng, i % 2, 3, prng.below(120'000))};
             send_in(teams, post);
             ASSERT_TRUE(teams.run_all_until(
                 [&] { return post.letter->send.state == State::kDone || prng.below(50) == 0; }));
@@ -208,7 +112,7 @@ TEST(Links, WhatATeamLeavesBehindIsDropped) {
         for (auto& one : teams.others) one[number + 1].reset();
     }
     for (uint32_t slot = 0; slot < kSlotsMax; ++slot) {
-        const Post post{0, &write(letters, prng, 0, slot, 30'000)};
+        const Post post{0, &write(letters, prng, 0, slot, 120'000)};
         send_in(teams, post);
         recv_in(teams, post);
         ASSERT_TRUE(teams.run_all_until([&] { return is_over(*post.letter); }));
