@@ -4,6 +4,7 @@ import importlib.machinery
 import importlib.util
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -139,6 +140,27 @@ def test_a_hanging_command_is_ended_with_its_children(runner, tmp_path):
 
 
 ALL_STAGES = ["tidy", "unit", "system", "tsan", "asan-ubsan", "fuzz", "fresh"]
+
+
+def test_who_is_ended_ends_what_its_stage_has_started(runner, tmp_path, monkeypatch):
+    log = tmp_path / "log"
+    log.write_bytes(b"")
+    monkeypatch.setattr(runner, "LOGS", tmp_path)
+    script = f"echo $$ >{tmp_path}/begun; kill -TERM {os.getpid()}; sleep 60; touch {tmp_path}/done"
+
+    def stage(one, _):
+        one.run(log, ["sh", "-c", script])
+    monkeypatch.setitem(runner.NIGHTLY_STAGES, "tidy", stage)
+    former = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            runner.main(["tidy"])
+    finally:
+        signal.signal(signal.SIGTERM, former)
+    assert ended.value.code == 128 + signal.SIGTERM
+    state = pathlib.Path(f"/proc/{(tmp_path / 'begun').read_text().strip()}/stat")
+    assert not state.exists() or state.read_text().split()[2] == "Z"
+    assert not (tmp_path / "done").exists()
 
 
 def test_no_stage_is_left_out_for_lack_of_time(runner, tmp_path, monkeypatch):
