@@ -2,8 +2,8 @@
 // What collectives cost across hosts with RDMA devices, in time and in what can be counted:
 // wire_bench SECONDS BYTES[,BYTES...] COLLECTIVE...
 //
-// For each collective (barrier bcast reduce allreduce gather scatter allgather) and block of so many bytes it makes
-// calls for about so many seconds, and rank 0 prints one line of JSON:
+// For each collective (barrier bcast reduce allreduce gather scatter allgather) and block of so many
+// bytes it makes calls for about so many seconds, and rank 0 prints one line of JSON:
 //   calls     how many
 //   us        the median over ten batches of what a call took the slowest rank
 //   wakeups   voluntary context switches a call, all ranks
@@ -25,7 +25,7 @@ enum { kBatches = 10, kCallsMin = 2 * kBatches, kCallsMax = 200000 };
 
 static int rank, size;
 
-// Of a call whose elements are the rank + 1 everywhere: whether the last one received is wrong here.
+// Of a call whose elements are the rank + 1 everywhere: whether the last one received is wrong.
 static int is_wrong(enum collective what, int root, const double* recv, int words) {
     const double sum = size * (size + 1) / 2.0;
     switch (what) {
@@ -147,7 +147,8 @@ int main(int argc, char** argv) {
             int words = 0;
             snprintf(text, sizeof text, "%s:%.*s", argv[i], (int)strcspn(at, ","), at);
             if (!parse_cell(text, &what, &words)) {
-                fprintf(stderr, "wire_bench: '%s': no collective of this program, or bytes\n", text);
+                fprintf(stderr, "wire_bench: '%s': no collective of this program, or bytes\n",
+                        text);
                 MPI_Abort(MPI_COMM_WORLD, 2);
             }
             wrong += measure(what, what == BARRIER ? 0 : words, atof(argv[1]));
