@@ -31,4 +31,15 @@ inline std::string replay(uint64_t seed) {
            " <this binary> --gtest_filter=" + info->test_suite_name() + "." + info->name();
 }
 
+// run(seed) for each, until one fails.
+template <class Run>
+void for_each_seed(uint64_t count, Run run) {
+    const Seeds seeds = Seeds::wanted(count);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        SCOPED_TRACE(replay(seed));
+        run(seed);
+        if (testing::Test::HasFailure()) return;
+    }
+}
+
 }  // namespace tutti::test

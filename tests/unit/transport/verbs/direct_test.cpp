@@ -35,14 +35,7 @@ void run_direct_seed(uint64_t seed) {
         ends, prng, 60, [&] { return kAround[prng.below(kAround.size())]; }, 30);
 }
 
-TEST(Direct, Seeds) {
-    const test::Seeds seeds = test::Seeds::wanted(300);
-    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
-        SCOPED_TRACE(test::replay(seed));
-        run_direct_seed(seed);
-        if (testing::Test::HasFailure()) return;
-    }
-}
+TEST(Direct, Seeds) { test::for_each_seed(300, run_direct_seed); }
 
 // 16 MiB: an announcement, an offer, four writes, the end; each end registers once.
 TEST(Direct, NothingIsCopiedOfALongMessage) {

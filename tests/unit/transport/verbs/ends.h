@@ -75,6 +75,10 @@ class Ranks {
     }
     template <class Condition>
     bool run_until(Condition condition) {
+        return run_until(condition, [this] { turn(); });
+    }
+    template <class Condition, class Turn>
+    static bool run_until(Condition condition, Turn turn) {
         for (int i = 0; i < kTurnsMax; ++i) {
             if (condition()) return true;
             turn();

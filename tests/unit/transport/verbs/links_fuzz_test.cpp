@@ -227,16 +227,6 @@ class Sleepers final : public Mail {
 
 bool is_any(const Post&) { return true; }
 
-template <class Run>
-void run_seeds(uint64_t count, Run run) {
-    const test::Seeds seeds = test::Seeds::wanted(count);
-    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
-        SCOPED_TRACE(test::replay(seed));
-        run(seed);
-        if (testing::Test::HasFailure()) return;
-    }
-}
-
 // What is asked for comes though nothing else is; then some teams are freed with what they have
 // left behind, and made again, and what the others were sent before is there.
 void come_and_go(Mail& mail) {
@@ -297,33 +287,24 @@ void fail_and_go_on(Mail& mail) {
     end_all(mail.teams, 1);
 }
 
-TEST(LinksFuzz, TeamsComeAndGo) {
-    run_seeds(40, [](uint64_t seed) {
+void run_awake(void (*scenario)(Mail&)) {
+    test::for_each_seed(40, [scenario](uint64_t seed) {
         Mail mail(seed, tails_of(seed));
-        come_and_go(mail);
+        scenario(mail);
     });
 }
 
-TEST(LinksFuzz, NobodyIsLeftAsleep) {
-    run_seeds(40, [](uint64_t seed) {
+void run_asleep(void (*scenario)(Mail&)) {
+    test::for_each_seed(40, [scenario](uint64_t seed) {
         Sleepers mail(seed);
-        come_and_go(mail);
+        scenario(mail);
     });
 }
 
-TEST(LinksFuzz, ATeamThatFailsHurtsNoOther) {
-    run_seeds(40, [](uint64_t seed) {
-        Mail mail(seed, tails_of(seed));
-        fail_and_go_on(mail);
-    });
-}
-
-TEST(LinksFuzz, ATeamThatFailsLeavesNobodyAsleep) {
-    run_seeds(40, [](uint64_t seed) {
-        Sleepers mail(seed);
-        fail_and_go_on(mail);
-    });
-}
+TEST(LinksFuzz, TeamsComeAndGo) { run_awake(come_and_go); }
+TEST(LinksFuzz, NobodyIsLeftAsleep) { run_asleep(come_and_go); }
+TEST(LinksFuzz, ATeamThatFailsHurtsNoOther) { run_awake(fail_and_go_on); }
+TEST(LinksFuzz, ATeamThatFailsLeavesNobodyAsleep) { run_asleep(fail_and_go_on); }
 
 }  // namespace
 }  // namespace tutti::transport::verbs

@@ -165,14 +165,7 @@ void sleep_through(uint64_t seed) {
     EXPECT_EQ(at.verbs.fault(), "");
 }
 
-TEST(RcSleep, NobodySleepsWhileThereIsSomethingToDo) {
-    const test::Seeds seeds = test::Seeds::wanted(300);
-    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
-        SCOPED_TRACE(test::replay(seed));
-        sleep_through(seed);
-        if (testing::Test::HasFailure()) return;
-    }
-}
+TEST(RcSleep, NobodySleepsWhileThereIsSomethingToDo) { test::for_each_seed(300, sleep_through); }
 
 // A completion that has come before the queue was armed is told by nobody.
 TEST(RcSleep, WhatCameBeforeKeepsAwake) {

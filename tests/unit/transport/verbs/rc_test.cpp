@@ -43,14 +43,7 @@ void run_seed(uint64_t seed) {
     write_letters(ends, prng, 120, bytes, 20);
 }
 
-TEST(Rc, Seeds) {
-    const test::Seeds seeds = test::Seeds::wanted(1000);
-    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
-        SCOPED_TRACE(test::replay(seed));
-        run_seed(seed);
-        if (testing::Test::HasFailure()) return;
-    }
-}
+TEST(Rc, Seeds) { test::for_each_seed(1000, run_seed); }
 
 // A barrier's message is one write, nothing else; and so is one of up to five slots.
 TEST(Rc, AShortMessageIsOneWrite) {

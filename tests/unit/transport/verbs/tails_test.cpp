@@ -37,14 +37,7 @@ void run_tails_seed(uint64_t seed) {
     write_letters(ends, prng, 150, bytes, 20);
 }
 
-TEST(Tails, Seeds) {
-    const test::Seeds seeds = test::Seeds::wanted(400);
-    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
-        SCOPED_TRACE(test::replay(seed));
-        run_tails_seed(seed);
-        if (testing::Test::HasFailure()) return;
-    }
-}
+TEST(Tails, Seeds) { test::for_each_seed(400, run_tails_seed); }
 
 // Whether all letters come as they were sent, from a device that places ends when it likes.
 bool is_right_without_the_promise(uint64_t seed) {

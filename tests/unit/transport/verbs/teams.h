@@ -59,11 +59,7 @@ class Teams : public Ends {
     }
     template <class Condition>
     bool run_all_until(Condition condition) {
-        for (int i = 0; i < kTurnsMax; ++i) {
-            if (condition()) return true;
-            turn_all();
-        }
-        return false;
+        return run_until(condition, [this] { turn_all(); });
     }
 
     std::array<std::vector<std::unique_ptr<Rc>>, 2> others;  // by number, but the first
