@@ -280,6 +280,10 @@ void tutti_team_destroy(tutti_team* team) {
 uint32_t tutti_team_rank(const tutti_team* team) { return team_of(team).rank(); }
 uint32_t tutti_team_size(const tutti_team* team) { return team_of(team).size(); }
 
+int tutti_is_exact(tutti_dtype dtype, tutti_op op) {
+    return tutti::engine::is_exact(op, dtype) ? 1 : 0;
+}
+
 int tutti_reducible(tutti_dtype dtype, tutti_op op) {
     return tutti::node::find_kernel(dtype, op, tutti::node::Isa::kBaseline) != nullptr;
 }
@@ -331,7 +335,13 @@ void tutti_team_give_up(tutti_team* team, const char* why) {
     team_of(team).give_up_all(why ? why : "it cannot go on");
 }
 
-void tutti_team_rejected(tutti_team* team) { team_of(team).next_track().rejected(); }
+void tutti_team_rejected(tutti_team* team, const tutti_call* call) {
+    team_of(team).rejected(*call);
+}
+
+void tutti_team_rejected_foreign(tutti_team* team, const char* label) {
+    team_of(team).rejected_foreign(label);
+}
 
 const char* tutti_team_message(const tutti_team* team) { return team_of(team).message(); }
 

@@ -85,7 +85,8 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
      [](const Settings& s) { return shown(s.heterogeneous); }},
     {{"TUTTI_WARMUP", "--warmup", "CALLS", "2",
       "So many first calls on a communicator go to the host MPI, so that one-shot communicators "
-      "cost nothing; none under TUTTI_CHECK, TUTTI_REPRODUCIBLE and TUTTI_HETEROGENEOUS."},
+      "cost nothing. Reductions of floating point and by user-defined operators never do; nothing "
+      "does under TUTTI_CHECK, TUTTI_REPRODUCIBLE and TUTTI_HETEROGENEOUS."},
      [](Settings& s, std::string_view v) { return set_count(s.warmup_calls, v, 1u << 30); },
      [](const Settings& s) { return shown(s.warmup_calls); },
      "from 0 to 1073741824"},

@@ -144,8 +144,7 @@ void NodeMaker::clear_area(const node::Slice& slice) const {
     std::memset(area + kBehind, 0, bytes - kBehind);
     new (area) node::ReadyWords{};
     node::DoneWords& done = slice.done(circle_.rank);
-    for (auto* word :
-         {&done.calls_done, &done.chunks_consumed, &done.calls_entered, &done.rejections}) {
+    for (auto* word : {&done.calls_done, &done.chunks_consumed, &done.calls_entered}) {
         word->store(0, std::memory_order_relaxed);
     }
     new (&slice.offer(circle_.rank)) node::OfferWords{};

@@ -31,8 +31,7 @@ bool Team::look_at_trials() {
     {
         const HeldTeam held_team(*this);
         settle();
-        // A member that has rejected a call has not counted it; the next call says so.
-        if (members_.is_broken() || control_->has_rejections()) return false;
+        if (members_.is_broken()) return false;
         InterNode& inter_node = *runner_->inter_node();
         const auto held = inter_node.hold();
         if (measure_ && inter_node.is_speed_due()) {
@@ -94,7 +93,7 @@ bool Team::compare_arrivals() {
     {
         const HeldTeam held_team(*this);
         settle();
-        if (members_.is_broken() || control_->has_rejections()) {
+        if (members_.is_broken()) {
             arrivals_->put_off();
             return false;
         }
@@ -189,7 +188,8 @@ void Team::price_following() {
     }
 }
 
-// A member that has rejected a call says so in its next one, so there is to be one.
+// First a call by which members find out that they are not in step, so that none waits for the
+// others in the comparison.
 tutti_status Team::finish_arrivals() {
     if (!arrivals_) return TUTTI_OK;
     const tutti_call barrier{};

@@ -75,7 +75,6 @@ void Control::listen(const node::Call* call, node::Op* op) {
         return break_off(TUTTI_ERR_MEMORY,
                          "communicators in which members have failed hold this rank's chunks");
     }
-    if (!members_.is_broken()) look_for_rejections();
     if (!members_.is_broken() && op) look_for_disagreement(*op);
 }
 
@@ -101,24 +100,6 @@ void Control::look_for_disagreement(node::Op& op) {
     }
     suspected_ = is_suspect ? op.number : 0;
     suspect_ = awaited;
-}
-
-void Control::begin_agreement() { show(rejections_.begin(calls_begun() + 1)); }
-
-notes::Verdict Control::agree() {
-    const notes::Verdict verdict = compare();
-    if (verdict == notes::Verdict::kOutOfStep && !members_.is_broken()) {
-        fall_out_of_step(members_.rank);
-    }
-    if (verdict == notes::Verdict::kAgree && !members_.is_broken()) rejections_.end();
-    return verdict;
-}
-
-void Control::fall_out_of_step(uint32_t rank) {
-    char why[96];
-    std::snprintf(why, sizeof(why),
-                  "out of step since a collective failed on rank %u, but not on all ranks", rank);
-    break_off(TUTTI_ERR_MISMATCH, why);
 }
 
 }  // namespace tutti::engine

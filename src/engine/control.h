@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the members of a team tell each other beside its calls, and how they find out that they are
-// out of step: that one gives up, that one runs another call, or has had an error in a call outside
-// the team (rejections.h). On one node by words in its memory (node_control.h), across nodes by
-// notes, too (inter_node_control.h).
+// What the members of a team tell each other beside its calls: that one gives up, or runs another
+// call. On one node by words in its memory (node_control.h), across nodes by notes, too
+// (inter_node_control.h).
 //
 // A rank that cannot begin a call of which the others know (its memory has run out, a message has
 // failed) must not just return: they would wait for ever. It gives up instead. No other member can
@@ -13,7 +12,6 @@
 
 #include "engine/members.h"
 #include "node/team.h"
-#include "notes/rejections.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
@@ -40,18 +38,6 @@ class Control {
     // The call in front, of which `op` is under way on the node: who has not arrived?
     virtual void report_stall(const node::Call& call, const node::Op* op, uint64_t waited_ns) = 0;
 
-    // ---- calls that failed outside the team ----
-    // False: the others cannot be asked.
-    virtual bool reject() {
-        rejections_.add();
-        return true;
-    }
-    [[nodiscard]] bool has_rejections() const { return rejections_.is_open(); }
-    // Before the next call: whether all members have rejected the same. Then agree() until it says
-    // so; the team may have broken down instead.
-    void begin_agreement();
-    notes::Verdict agree();
-
   protected:
     // What `rank` of the node takes this rank's call to be, op of which is under way.
     virtual void disagree(const node::Op& op, const node::Disagreement& with) = 0;
@@ -59,9 +45,6 @@ class Control {
     virtual bool tell(tutti_status status, const char* text) = 0;
     // News that came by messages.
     virtual void hear_far(const node::Call* call) { static_cast<void>(call); }
-    virtual void look_for_rejections() = 0;
-    virtual void show(const notes::Mark& mark) { static_cast<void>(mark); }
-    virtual notes::Verdict compare() = 0;
     [[nodiscard]] virtual uint32_t calls_begun() const = 0;
 
     // To the members on this node, and from them: by words in the slice's header. The first to give
@@ -73,11 +56,8 @@ class Control {
     bool is_due(uint32_t call, bool is_in_call);
     // Whether what is under way has its number, calls_begun().
     [[nodiscard]] virtual bool is_under_way() const { return false; }
-    // Had an error that others had not: all are told that this one is out of step with that one.
-    void fall_out_of_step(uint32_t rank);
 
     Members& members_;
-    notes::Rejections rejections_;
 
   private:
     void look_for_disagreement(node::Op& op);

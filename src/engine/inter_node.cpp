@@ -96,12 +96,20 @@ bool InterNode::has_multicast() const {
     return !route.is_decided() || call() + 1 < route.calls_end();
 }
 
+// Multicast comes in the midst of a team's calls, and goes when it fails. The order of operands
+// changes then, so where that shows, multicast is used only by the user's word.
+bool InterNode::may_multicast(const sched::Shape& shape) const {
+    const Settings& settings = context_.settings();
+    return shape.is_exact || settings.mcast.choice == McastChoice::kOn ||
+           settings.tune == TuneChoice::kLiveAll || plans_.is_forced(shape.collective);
+}
+
 // With what was agreed when the team was made.
 sched::Shape InterNode::agreed(sched::Shape shape) const {
     shape.is_computed_once =
         context_.settings().heterogeneous && shape.collective == TUTTI_ALLREDUCE;
     shape.has_rdma = uses_verbs_;
-    shape.has_multicast = multicast_.route != nullptr;
+    shape.has_multicast = multicast_.route != nullptr && may_multicast(shape);
     shape.message_speed = message_speed();
     if (!shape.has_multicast) return shape;
     shape.gives_back = routes_.can_set_aside();
@@ -208,7 +216,7 @@ void InterNode::drop_multicast(std::string obstacle) {
 }
 
 Result<select::Plan*> InterNode::plan(const sched::Shape& shape, uint32_t way) {
-    select::Circumstances now = circumstances();
+    select::Circumstances now = circumstances(shape);
     now.way = way;
     sched::Shape wanted = agreed(shape);
     auto found = plans_.find(wanted, now);
@@ -217,8 +225,10 @@ Result<select::Plan*> InterNode::plan(const sched::Shape& shape, uint32_t way) {
     return plans_.find(wanted, now);
 }
 
-select::Circumstances InterNode::circumstances() const {
-    return {awaits_multicast_, multicast_.route != nullptr, multicast_.obstacle, awaits_speed_};
+select::Circumstances InterNode::circumstances(const sched::Shape& shape) const {
+    const bool may = may_multicast(shape);
+    return {may && awaits_multicast_, may && multicast_.route != nullptr, multicast_.obstacle,
+            awaits_speed_};
 }
 
 Result<Done> InterNode::force(const sched::Shape& shape, const std::string& algorithm) {

@@ -139,11 +139,11 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     Result<Done> force(const sched::Shape& shape, const std::string& algorithm);
     // See Runner::ways().
     [[nodiscard]] std::vector<select::Way> ways(const sched::Shape& shape, bool come_late) {
-        return plans_.ways(agreed(shape), circumstances(), come_late);
+        return plans_.ways(agreed(shape), circumstances(shape), come_late);
     }
     // See select::Plans::follows_from().
     [[nodiscard]] std::optional<uint64_t> follows_from(const sched::Shape& shape) const {
-        return plans_.follows_from(agreed(shape), circumstances());
+        return plans_.follows_from(agreed(shape), circumstances(shape));
     }
     [[nodiscard]] select::Plan& check_plan() { return check_; }
     [[nodiscard]] select::Plan& barrier_plan() { return barrier_; }
@@ -267,7 +267,8 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     }
     [[nodiscard]] bool stays_with(uint64_t bytes) const;
     void count_wish(const select::Plan& plan);
-    [[nodiscard]] select::Circumstances circumstances() const;
+    [[nodiscard]] bool may_multicast(const sched::Shape& shape) const;
+    [[nodiscard]] select::Circumstances circumstances(const sched::Shape& shape) const;
     [[nodiscard]] sched::Shape agreed(sched::Shape shape) const;
     [[nodiscard]] bool has_multicast() const;
     Result<Done> plan_plain(select::Plan& plan, tutti_collective collective, size_t bytes);

@@ -84,9 +84,6 @@ void InterNodeControl::hear(const notes::Note& note, bool is_in_call) {
             inter_node_.calls_heard(note.from);
             hear_answer(note);
             break;
-        case notes::Note::Kind::kRejections:
-            rejections_.heard(note.from, note.count, notes::Mark::unpack(note.mark));
-            break;
     }
 }
 
@@ -222,45 +219,6 @@ void InterNodeControl::look_for_less() {
     const transport::Disagreement with = inter_node_.look_for_strays();
     if (!with.is_there) return;
     break_off(TUTTI_ERR_MISMATCH, why_disagreed(inter_node_, with).text);
-}
-
-// ---- calls that failed outside the team --------------------------------------------------------
-
-bool InterNodeControl::reject() {
-    rejections_.add();
-    return inter_node_.notes().is_on();
-}
-
-notes::Verdict InterNodeControl::compare() {
-    const uint32_t size = members_.size;
-    while (uint64_t{1} << rejections_.step < size) {
-        const auto to =
-            static_cast<uint32_t>((members_.rank + (uint64_t{1} << rejections_.step)) % size);
-        if (!rejections_.is_sent) {
-            notes::Note note;
-            note.kind = notes::Note::Kind::kRejections;
-            note.call = inter_node_.call();
-            note.count = rejections_.step;
-            note.mark = rejections_.mark().pack();
-            rejections_.is_sent = inter_node_.notes().send(to, note);
-        }
-        try {
-            hear_all(true);
-        } catch (const std::bad_alloc&) {
-            // As in hear_far().
-        }
-        const notes::Verdict verdict =
-            rejections_.is_sent ? rejections_.compare_step() : notes::Verdict::kNotYet;
-        if (verdict != notes::Verdict::kAgree) return verdict;
-        ++rejections_.step;
-        rejections_.is_sent = false;
-    }
-    return notes::Verdict::kAgree;
-}
-
-void InterNodeControl::look_for_rejections() {
-    uint32_t who = 0;
-    if (rejections_.find_passed(calls_begun(), who)) fall_out_of_step(who);
 }
 
 }  // namespace tutti::engine

@@ -25,14 +25,11 @@ class InterNodeControl final : public Control {
         : Control(members), inter_node_(inter_node) {}
     void tell_on() override { inter_node_.tell_on(); }
     void report_stall(const node::Call& call, const node::Op* op, uint64_t waited_ns) override;
-    bool reject() override;
 
   protected:
     void disagree(const node::Op& op, const node::Disagreement& with) override;
     bool tell(tutti_status status, const char* text) override;
     void hear_far(const node::Call* call) override;
-    void look_for_rejections() override;
-    notes::Verdict compare() override;
     [[nodiscard]] uint32_t calls_begun() const override { return inter_node_.call(); }
     [[nodiscard]] bool is_under_way() const override { return inter_node_.is_under_way(); }
 

@@ -14,9 +14,6 @@ class NodeControl final : public Control {
   protected:
     void disagree(const node::Op& op, const node::Disagreement& with) override;
     bool tell(tutti_status status, const char* text) override { return tell_node(status, text); }
-    void look_for_rejections() override;
-    void show(const notes::Mark& mark) override;
-    notes::Verdict compare() override;
     [[nodiscard]] uint32_t calls_begun() const override {
         return static_cast<uint32_t>(members_.node.call);
     }

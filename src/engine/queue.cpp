@@ -32,12 +32,6 @@ void Queue::begin(Request& request) {
         control_->tell_on();
         return finish(request, members_.broken);
     }
-    if (!control_->has_rejections()) return begin_agreed(request);
-    request.stage = Request::Stage::kAgreeing;
-    control_->begin_agreement();
-}
-
-void Queue::begin_agreed(Request& request) {
     if (!checks()) return begin_main(request);
     request.stage = Request::Stage::kChecking;
     runner_->begin_cards(request.card, cards_);
@@ -57,17 +51,6 @@ void Queue::begin_main(Request& request) {
         case Runner::Begun::kFailed:
             return fail_front();
     }
-}
-
-bool Queue::advance_agreement() {
-    const notes::Verdict verdict = control_->agree();
-    if (members_.is_broken()) {
-        finish(*front_, members_.broken);
-        return true;
-    }
-    if (verdict == notes::Verdict::kNotYet) return false;
-    begin_agreed(*front_);
-    return true;
 }
 
 // Whether the card of `rank` goes with all others, as each member finds alike: equal to the root's,
@@ -129,7 +112,6 @@ void Queue::fail_front() {
 
 bool Queue::advance() {
     if (!front_) return false;
-    if (front_->stage == Request::Stage::kAgreeing) return advance_agreement();
     switch (runner_->step()) {
         case Step::kBlocked:
             return false;

@@ -33,8 +33,6 @@ class Queue {
     // Both nullptr where it is idle.
     [[nodiscard]] Request* front() const { return front_; }
     [[nodiscard]] Request* back() const { return back_; }
-    // The one in front waits for all members to be in step.
-    [[nodiscard]] bool is_agreeing() const { return front_->stage == Request::Stage::kAgreeing; }
 
     void push(Request& request);
     // The front of an idle queue: runs already.
@@ -48,9 +46,7 @@ class Queue {
 
   private:
     void begin(Request& request);
-    void begin_agreed(Request& request);
     void begin_main(Request& request);
-    bool advance_agreement();
     [[nodiscard]] bool is_tolerable(uint32_t rank) const;
     void compare_cards(Request& request);
     void finish_front();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/request.h"
 
+#include <cstring>
+
 #include "base/collectives.h"
 
 namespace tutti::engine {
@@ -23,10 +25,6 @@ bool set_reducer(const tutti_call& call, node::Isa isa, node::Reducer& reducer) 
     return call.bytes % element == 0;
 }
 
-// Whatever the order of operands and the parentheses: the result has the same bits. Minima and
-// maxima of floating point depend on them where there are NaNs, or zeros of either sign.
-bool is_exact(tutti_op op, tutti_dtype dtype) { return op != TUTTI_OP_USER && dtype < TUTTI_FLOAT; }
-
 const std::byte* sent(const void* buffer) {
     return buffer == TUTTI_IN_PLACE ? nullptr : static_cast<const std::byte*>(buffer);
 }
@@ -35,6 +33,8 @@ std::byte* received(void* buffer) {
 }
 
 }  // namespace
+
+bool is_exact(tutti_op op, tutti_dtype dtype) { return op != TUTTI_OP_USER && dtype < TUTTI_FLOAT; }
 
 tutti_status describe(const tutti_call& call, uint32_t ranks, node::Isa isa, Request& request) {
     if (call.collective < 0 || call.collective >= TUTTI_COLLECTIVE_COUNT) {
@@ -54,6 +54,7 @@ tutti_status describe(const tutti_call& call, uint32_t ranks, node::Isa isa, Req
         target.is_whole = call.element_bytes > 0;
     }
     request.commutes = call.op != TUTTI_OP_USER || call.commutes != 0;
+    request.is_exact = !is_reduction(call.collective) || is_exact(call.op, call.dtype);
     request.prepare_buffers = call.prepare;
     request.prepare_user = call.prepare_user;
     request.ran = nullptr;
@@ -79,11 +80,18 @@ CallCard card_of(const tutti_call& call, const Request& request) {
     return card;
 }
 
-select::CallKind kind_of(const tutti_call& call, const Request& request) {
+CallCard foreign_card(const char* label) {
+    CallCard card;
+    card.collective = TUTTI_COLLECTIVE_COUNT;
+    std::strncpy(card.label, label, sizeof(card.label) - 1);
+    return card;
+}
+
+select::CallKind kind_of(const Request& request) {
     const node::Call& target = request.op.call;
     if (!is_reduction(target.collective)) return {target.collective, target.bytes};
     return {target.collective, target.bytes, target.reducer.element_bytes, request.commutes,
-            is_exact(call.op, call.dtype)};
+            request.is_exact};
 }
 
 sched::Shape shape_of(const Request& request, uint32_t ranks) {
@@ -96,6 +104,7 @@ sched::Shape shape_of(const Request& request, uint32_t ranks) {
     if (is_reduction(call.collective)) {
         shape.element_bytes = call.reducer.element_bytes;
         shape.is_commutative = request.commutes;
+        shape.is_exact = request.is_exact;
     }
     return shape;
 }

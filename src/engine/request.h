@@ -32,6 +32,7 @@ struct Request {
     Team* track = nullptr;  // of the last start: see tracks.h
     node::Op op;            // op.call is the call
     bool commutes = true;   // the operator of a reduction
+    bool is_exact = true;   // see is_exact(); true of all else
     uint32_t way = 0;       // that live tuning says (select::Way::force), of a blocking call
     CallCard card;          // TUTTI_CHECK only
     // See tutti_call. nullptr: the buffers are ready.
@@ -39,7 +40,7 @@ struct Request {
     void* prepare_user = nullptr;
     const char* ran = nullptr;  // what runs it; nullptr: what the node level chooses
     node::Call described;       // as it is to be started
-    enum class Stage { kIdle, kQueued, kAgreeing, kChecking, kRunning } stage = Stage::kIdle;
+    enum class Stage { kIdle, kQueued, kChecking, kRunning } stage = Stage::kIdle;
     tutti_status status = TUTTI_OK;
     Request* next = nullptr;  // in the team's queue
 };
@@ -50,11 +51,16 @@ tutti_status describe(const tutti_call& call, uint32_t ranks, node::Isa isa, Req
 // Of a call that will run, before its buffers are read: why this member cannot go on, or nullptr.
 const char* prepare(Request& request);
 // Of a call that is described.
+// Whatever the order of operands and the parentheses: the result has the same bits. Minima and
+// maxima of floating point depend on them where there are NaNs, or zeros of either sign.
+bool is_exact(tutti_op op, tutti_dtype dtype);
 CallCard card_of(const tutti_call& call, const Request& request);
+// Of a collective that the embedder runs itself.
+CallCard foreign_card(const char* label);
 // What all ranks know alike of a call.
 sched::Shape shape_of(const Request& request, uint32_t ranks);
 
 // Of a call that is described.
-select::CallKind kind_of(const tutti_call& call, const Request& request);
+select::CallKind kind_of(const Request& request);
 
 }  // namespace tutti::engine

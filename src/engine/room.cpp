@@ -32,7 +32,7 @@ bool InterNode::stays_with(uint64_t bytes) const {
         const sched::Shape mine = agreed(shape_);
         sched::Shape theirs = mine;
         theirs.bytes = bytes;
-        return plans_.go_together(mine, theirs, circumstances());
+        return plans_.go_together(mine, theirs, circumstances(mine));
     } catch (const std::bad_alloc&) {
         return false;
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/team.h"
 
-#include <cstring>
 #include <utility>
 
 #include "base/bell.h"
@@ -123,34 +122,6 @@ uint64_t Team::sleep_end_ns() {
     return context().clock().now_ns() + (has_company() ? kSleepWithCompanyNs : Waiter::kSleepNsMax);
 }
 
-void Team::wait_agreement_turn(Waiter& waiter) {
-    move_others_on();
-    switch (waiter.turn()) {
-        case Waiter::Advice::kPoll:
-        case Waiter::Advice::kAnnounce:
-            break;
-        case Waiter::Advice::kProgress:
-            context().progress();
-            break;
-        case Waiter::Advice::kListen:
-            context().progress();
-            listen();
-            if (members_.is_broken()) queue_.end_front();
-            break;
-        case Waiter::Advice::kReport:
-            context().log(TUTTI_LOG_WARN, "rank " + std::to_string(rank()) + " of " +
-                                              members_.name +
-                                              " waits for all ranks to report an error, as its "
-                                              "own last call did");
-            break;
-        case Waiter::Advice::kSleep:
-            if (members_.node.size > 1) {
-                Sleeper(members_.node.slice.header().bell).sleep(sleep_end_ns());
-            }
-            break;
-    }
-}
-
 void Team::listen() {
     const Request* front = queue_.front();
     control_->listen(front ? &front->op.call : nullptr, runner_->node_op());
@@ -174,8 +145,6 @@ tutti_status Team::wait_for(Request& request, uint32_t polls) {
     while (request.stage != Request::Stage::kIdle) {
         if (queue_.advance()) {
             waiter.reset();
-        } else if (queue_.is_agreeing()) {
-            wait_agreement_turn(waiter);
         } else {
             wait_turn(waiter);
         }
@@ -199,6 +168,8 @@ inline void Team::call_done() {
 tutti_status Team::run(const tutti_call& call) {
     const tutti_status described = describe(call, run_);
     if (described != TUTTI_OK) return described;
+    if (rejected_ && is_made_again(card_of(call, run_))) [[unlikely]]
+        return TUTTI_HOST;
     if (arrivals_ && arrivals_->has_turn()) [[unlikely]]
         return run_sampled(call);
     return run_quickly(call, 0);
@@ -207,7 +178,7 @@ tutti_status Team::run(const tutti_call& call) {
 // The call is well formed. way: live tuning's.
 inline tutti_status Team::run_quickly(const tutti_call& call, uint32_t way) {
     if (!short_ || link_.is_listed.load(std::memory_order_acquire)) return run_slowly(call);
-    if (members_.is_broken() || control_->has_rejections()) return run_slowly(call);
+    if (members_.is_broken()) return run_slowly(call);
     if (way != 0 || short_->is_ruled(run_.op.call)) {
         return short_->leaves_to_host(run_) ? TUTTI_HOST : run_slowly(call);
     }
@@ -241,7 +212,7 @@ tutti_status Team::run_sampled(const tutti_call& call) {
     const bool is_after = arrivals_->is_comparison_due();
     if (is_after && compare_arrivals()) static_cast<void>(describe(call, run_));
     const bool is_tuned = live_ && !run_.op.call.is_empty();
-    const select::CallKind kind = kind_of(call, run_);
+    const select::CallKind kind = kind_of(run_);
     run_.way = is_tuned ? live_->force(kind) : 0;
     const bool is_timed = is_tuned && live_->is_timed(kind);
     const bool is_looked_at = is_timed || (arrivals_->is_sampled() && !is_after);
@@ -264,7 +235,7 @@ tutti_status Team::run_slowly(const tutti_call& call) {
     last_ = &take_track();
     const bool has_run_another = last_->look_at_trials();
     if (has_run_another || last_ != this) static_cast<void>(last_->describe(call, last_->run_));
-    if (follow_) run_.way = follow_->follows(kind_of(call, run_)) ? select::kFollows : 0;
+    if (follow_) run_.way = follow_->follows(kind_of(run_)) ? select::kFollows : 0;
     const tutti_status status = last_->run_described();
     if (run_.way == select::kFollows && run_.ran != nullptr) {
         has_followed_ |= std::string_view(run_.ran).starts_with(select::kFollowing);
@@ -285,12 +256,19 @@ tutti_status Team::run_described() {
 
 tutti_status Team::check_foreign(const char* label) {
     if (!queue_.checks()) return TUTTI_OK;
+    const CallCard card = foreign_card(label);
+    if (rejected_ && is_made_again(card)) return TUTTI_OK;
     Team& track = take_track();
-    CallCard& card = track.run_.card;
-    card = CallCard{};
-    card.collective = TUTTI_COLLECTIVE_COUNT;
-    std::strncpy(card.label, label, sizeof(card.label) - 1);
+    track.run_.card = card;
     return track.run_described();
+}
+
+// A call that the embedder rejected has its number already. Any other one takes the next, and
+// members find out that they are not in the same call.
+bool Team::is_made_again(const CallCard& card) {
+    const bool is_again = *rejected_ == card;
+    rejected_.reset();
+    return is_again;
 }
 
 Team& Team::take_track() {
@@ -385,10 +363,12 @@ void Team::follow(const Team& broken) {
     queue_.end_front();
 }
 
-void Team::rejected() {
-    const HeldTeam held(*this);
-    if (members_.is_broken() || control_->reject()) return;
-    give_up(TUTTI_ERR_MISMATCH, "a collective failed here, and others cannot be asked");
+void Team::rejected(const tutti_call& call) {
+    if (describe(call, ask_) == TUTTI_OK) rejected_ = card_of(call, ask_);
+}
+
+void Team::rejected_foreign(const char* label) {
+    if (queue_.checks()) rejected_ = foreign_card(label);
 }
 
 const char* Team::message() {
@@ -402,7 +382,7 @@ const char* Team::message() {
 const char* Team::algorithm(const tutti_call& call) {
     const HeldTeam held_team(*this);
     if (describe(call, ask_) != TUTTI_OK) return "none";
-    const select::CallKind kind = kind_of(call, ask_);
+    const select::CallKind kind = kind_of(ask_);
     ask_.way = live_ ? live_->force(kind) : 0;
     if (follow_ && follow_->follows(kind)) ask_.way = select::kFollows;
     return runner_->algorithm(ask_);

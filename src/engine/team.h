@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -101,8 +102,9 @@ class Team {
     void settle() {
         if (Request* last = queue_.back()) wait_for(*last);
     }
-    // See tutti_team_rejected().
-    void rejected();
+    // See tutti_team_rejected() and tutti_team_rejected_foreign().
+    void rejected(const tutti_call& call);
+    void rejected_foreign(const char* label);
     bool is_idle() const { return queue_.is_idle(); }
 
     Context& context() const { return members_.context; }
@@ -142,6 +144,7 @@ class Team {
     tutti_status run_short();
     tutti_status run_slowly(const tutti_call& call);
     tutti_status run_described();
+    [[nodiscard]] bool is_made_again(const CallCard& card);
     Team& take_track();
     tutti_status ended(tutti_status status);
     // Before a call: makes a trial where it is time for one. True where that has run another call.
@@ -150,7 +153,6 @@ class Team {
     tutti_status wait_for(Request& request, uint32_t polls = 0);
     // After a fruitless step of the request in front.
     void wait_turn(Waiter& waiter);
-    void wait_agreement_turn(Waiter& waiter);
     bool sleep_turn(Waiter::From from);
     // After a fruitless test: now and then looks for news that came outside the calls, as wait()
     // does by itself.
@@ -189,6 +191,8 @@ class Team {
     uint32_t looks_ = 0;
     Request run_;  // run()'s own, so that a call allocates nothing
     Request ask_;  // for questions that run nothing
+    // The call that was left to the embedder, and that it has rejected: without another number.
+    std::optional<CallCard> rejected_;
     uint32_t calls_since_progress_ = 0;
     uint64_t progressed_ns_ = 0;          // see Waiter
     Tracks* tracks_ = nullptr;            // where there are several

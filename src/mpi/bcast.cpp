@@ -55,8 +55,9 @@ class BcastBuffer final : public Preparation {
 }  // namespace
 
 int barrier(const BarrierArgs& a) {
-    CommState* state = enter(a.comm);
+    CommState* state = find_state(a.comm);
     if (state == nullptr) return host_barrier(a);
+    make_ready(*state, false);
     const auto hand_over = [&](const char* why) {
         return by_host(*state, kBarrier, 0, why, [&] { return host_barrier(a); });
     };
@@ -67,18 +68,20 @@ int barrier(const BarrierArgs& a) {
 }
 
 int bcast(const BcastArgs& a) {
-    CommState* state = enter(a.comm);
+    CommState* state = find_state(a.comm);
     if (state == nullptr) return host_bcast(a);
     const auto hand_over = [&](const char* why) {
         return by_host(*state, kBcast, reported_bytes(*state, a.count, a.type), why,
                        [&] { return host_bcast(a); });
     };
-    if (state->team == nullptr) return hand_over(state->why);
+    if (has_no_team(*state)) return hand_over(state->why);
     TypedBuffer side;
     if (static_cast<uint32_t>(a.root) >= state->size || !side.set(a.buffer, a.count, a.type) ||
         !side.has_memory()) {
         return by_this_rank(*state, kBcast, hand_over);
     }
+    make_ready(*state, false);
+    if (state->team == nullptr) return hand_over(state->why);
     tutti_call call{};
     call.collective = TUTTI_BCAST;
     call.root = static_cast<uint32_t>(a.root);
@@ -89,7 +92,7 @@ int bcast(const BcastArgs& a) {
         return run(*state, call, hand_over);
     }
     const Ended ended = bcast_prepared(*state, call, side);
-    return ended ? *ended : hand_over(kByTheRules);
+    return ended ? *ended : by_the_rules(*state, call, hand_over);
 }
 
 }  // namespace tutti::mpi

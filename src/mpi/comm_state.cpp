@@ -17,6 +17,7 @@ namespace {
 
 void link_state(CommState& state) {
     const std::lock_guard lock(front.mutex_states);
+    state.serial = ++front.states_made;
     state.next = front.states;
     state.link = &front.states;
     if (state.next != nullptr) state.next->link = &state.next;
@@ -306,13 +307,31 @@ CommState* find_state_slow(abi::Comm comm) {
     return state;
 }
 
-void settle(CommState& state) {
-    if (state.calls < front.warmup_calls) {
-        ++state.calls;
-        return;
-    }
+void make_ready_slow(CommState& state, bool keeps_order) {
+    if (!keeps_order && state.calls < front.warmup_calls) return;
     make_team(state, false);
     state.settled = true;
+}
+
+// All of MPI's standard classes up to MPI_ERR_ARG name an argument, in every ABI; those behind it
+// (MPI_ERR_TRUNCATE, MPI_ERR_OTHER, ...) come up once a call is under way.
+bool is_argument_error(int status) {
+    int error_class = 0;
+    return status != abi::kSuccess &&
+           front.host.error_class(status, &error_class) == abi::kSuccess &&
+           error_class <= front.abi.err_arg;
+}
+
+CommState* find_living(uint64_t serial) {
+    const std::lock_guard lock(front.mutex_states);
+    CommState* state = front.states;
+    while (state != nullptr && state->serial != serial) state = state->next;
+    return state;
+}
+
+void first_call_ended(uint64_t serial, int status) {
+    if (is_argument_error(status)) return;
+    if (CommState* state = find_living(serial)) ++state->calls;
 }
 
 void settle_apart(CommState& state) {

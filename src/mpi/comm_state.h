@@ -12,6 +12,7 @@
 namespace tutti::mpi {
 
 struct CommState {
+    uint64_t serial = 0;  // of this process; no other state has it, ever
     tutti_team* team = nullptr;
     const char* why = nullptr;  // without a team: why the host runs this call; stays valid
     uint32_t rank = 0;
@@ -19,7 +20,7 @@ struct CommState {
     bool settled = false;  // the warm-up is over and the choice is made
     bool is_inter = false;
     bool is_attached = false;  // the host has taken it as an attribute
-    uint32_t calls = 0;        // during the warm-up
+    uint32_t calls = 0;        // during the warm-up: see first_call_ended()
     abi::Comm comm{};
     // TUTTI_VERIFY: alike on all members; 0 without a team, and so many calls of Tutti's.
     uint64_t verify_number = 0;
@@ -47,18 +48,28 @@ inline CommState* find_state(abi::Comm comm) {
     return find_state_slow(comm);
 }
 
-// Counts the warm-up and makes the team when it is over. Every rank calls it for the same calls.
-void settle(CommState& state);
+// Before a call whose arguments this rank finds right: makes the team once the warm-up is over.
+// Nothing is waited for before the arguments are right: an error on one rank alone is no call, and
+// the others know nothing of it. keeps_order: the result depends on the order of operands, which is
+// to be the same from the first call on, so the team is made for the first such call.
+void make_ready_slow(CommState& state, bool keeps_order);
+inline void make_ready(CommState& state, bool keeps_order) {
+    if (!state.settled) [[unlikely]]
+        make_ready_slow(state, keeps_order);
+}
+// Nothing is going to change that.
+inline bool has_no_team(const CommState& state) { return state.settled && state.team == nullptr; }
 // With a team in which each rank counts as a host of its own, if it has none yet.
 void settle_apart(CommState& state);
 
-// Beginning of each of the calls that Tutti takes over.
-inline CommState* enter(abi::Comm comm) {
-    CommState* state = find_state(comm);
-    if (state != nullptr && !state->settled) [[unlikely]]
-        settle(*state);
-    return state;
-}
+// A call that the host ran during the warm-up. It counts as one of the first calls unless the host
+// found an error in its arguments: no other rank has heard of that one (docs/mpi.md). An error
+// handler may have freed the communicator, so the state is looked up.
+void first_call_ended(uint64_t serial, int status);
+// Whether the host found the error before it told anybody of the call.
+bool is_argument_error(int status);
+// The state of that serial number; nullptr where its communicator has been freed.
+CommState* find_living(uint64_t serial);
 
 bool create_comm_keyval();
 // What there is to say about multicast, of communicators that are gone and of those that are here.

@@ -228,7 +228,7 @@ Ended odd_blocks_prepared(CommState& state, const BlocksKind& kind, tutti_call& 
 
 template <class HostCall>
 int blocks_any(const BlocksKind& kind, const BlocksArgs& a, HostCall host_call) {
-    CommState* state = enter(a.comm);
+    CommState* state = find_state(a.comm);
     if (state == nullptr) return host_call();
     const bool at_root = !kind.has_root || state->rank == static_cast<uint32_t>(a.root);
     const void* one = kind.one_is_sent ? a.send : a.recv;
@@ -242,7 +242,7 @@ int blocks_any(const BlocksKind& kind, const BlocksArgs& a, HostCall host_call) 
                                        : reported_bytes(*state, one_count, one_type);
         return by_host(*state, kind.function, bytes, why, host_call);
     };
-    if (state->team == nullptr) return hand_over(state->why);
+    if (has_no_team(*state)) return hand_over(state->why);
     Blocks b;
     b.has_all = at_root;
     b.has_one = !(at_root && is_in_place(one));
@@ -255,6 +255,8 @@ int blocks_any(const BlocksKind& kind, const BlocksArgs& a, HostCall host_call) 
             return by_this_rank(*state, kind.function, hand_over);
         b.has_one = false;
     }
+    make_ready(*state, false);
+    if (state->team == nullptr) return hand_over(state->why);
     tutti_call call{};
     call.collective = kind.collective;
     call.root = kind.has_root ? static_cast<uint32_t>(a.root) : 0;
@@ -270,7 +272,7 @@ int blocks_any(const BlocksKind& kind, const BlocksArgs& a, HostCall host_call) 
         return run(*state, call, hand_over);
     }
     const Ended ended = blocks_prepared(*state, kind, call, a, b);
-    return ended ? *ended : hand_over(kByTheRules);
+    return ended ? *ended : by_the_rules(*state, call, hand_over);
 }
 
 }  // namespace

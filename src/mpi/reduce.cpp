@@ -157,18 +157,24 @@ const char* why_not(const TypeInfo& info, int op) {
     return has_kernel ? nullptr : kNoKernel;
 }
 
+// Known alike to all ranks. A user's operator may be over floating point.
+bool depends_on_order(const TypeInfo& info, int op) {
+    return op == kUserOp ||
+           tutti_is_exact(static_cast<tutti_dtype>(info.dtype), static_cast<tutti_op>(op)) == 0;
+}
+
 template <tutti_collective kCollective, int (*kHost)(const ReduceArgs&)>
 int reduce_any(const ReduceArgs& a) {
     constexpr bool kAll = kCollective != TUTTI_REDUCE;
     constexpr bool kScatters = kCollective == TUTTI_REDUCE_SCATTER_BLOCK;
     constexpr auto kKind = static_cast<Kind>(kCollective);
-    CommState* state = enter(a.comm);
+    CommState* state = find_state(a.comm);
     if (state == nullptr) return kHost(a);
     const auto hand_over = [&](const char* why) {
         return by_host(*state, kKind, reported_bytes(*state, a.count, a.type), why,
                        [&] { return kHost(a); });
     };
-    if (state->team == nullptr) return hand_over(state->why);
+    if (has_no_team(*state)) return hand_over(state->why);
     const bool receives = kAll || state->rank == static_cast<uint32_t>(a.root);
     Roles roles{receives, is_in_place(a.send), kScatters ? state->size : 1u};
     const int op = front.ops.find(a.op);
@@ -178,8 +184,6 @@ int reduce_any(const ReduceArgs& a) {
     }
     TypedBuffer send, recv;
     if (!read_sides(a, roles, send, recv)) return by_this_rank(*state, kKind, hand_over);
-    const TypeInfo& info = *(roles.in_place ? recv.info : send.info);
-    if (const char* why = why_not(info, op)) return by_all_ranks(a.comm, kKind, why, hand_over);
     if (receives && !roles.in_place && a.send == a.recv && a.count > 0) {
         // Open MPI takes an allreduce of a buffer into itself for one in place; all else is an
         // error where the host looks, and where it does not, meant as in place.
@@ -191,6 +195,11 @@ int reduce_any(const ReduceArgs& a) {
             return by_this_rank(*state, kKind, hand_over);
         }
     }
+    const TypeInfo& info = *(roles.in_place ? recv.info : send.info);
+    const char* why = why_not(info, op);
+    make_ready(*state, why == nullptr && depends_on_order(info, op));
+    if (state->team == nullptr) return hand_over(why != nullptr ? why : state->why);
+    if (why != nullptr) return checked_by_host(*state, kKind, [&] { return hand_over(why); });
     tutti_call call{};
     call.collective = kCollective;
     call.root = kAll ? 0 : static_cast<uint32_t>(a.root);
@@ -202,7 +211,7 @@ int reduce_any(const ReduceArgs& a) {
         return run(*state, call, hand_over);
     }
     const Ended ended = reduce_otherwise(*state, call, a, send, recv, roles);
-    return ended ? *ended : hand_over(kByTheRules);
+    return ended ? *ended : by_the_rules(*state, call, hand_over);
 }
 
 }  // namespace

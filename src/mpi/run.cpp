@@ -5,7 +5,7 @@
 
 namespace tutti::mpi {
 
-int run_failed(CommState& state, tutti_status status) {
+int run_failed(const CommState& state, tutti_status status) {
     const bool has_message = status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_ALGORITHM ||
                              status == TUTTI_ERR_NETWORK || status == TUTTI_ERR_MEMORY ||
                              status == TUTTI_ERR_SYSTEM;
@@ -117,12 +117,10 @@ Ended run_prepared(CommState& state, tutti_call& call,
     return status;
 }
 
-int check_foreign(Comm comm, Kind kind) {
-    if (!front.check) return abi::kSuccess;
-    CommState* state = find_state(comm);
-    if (state == nullptr || state->team == nullptr) return abi::kSuccess;
-    const tutti_status status = tutti_check_foreign(state->team, kind_function(kind));
-    return status == TUTTI_OK ? abi::kSuccess : run_failed(*state, status);
+int check_foreign(const CommState& state, Kind kind) {
+    if (state.team == nullptr) return abi::kSuccess;
+    const tutti_status status = tutti_check_foreign(state.team, kind_function(kind));
+    return status == TUTTI_OK ? abi::kSuccess : run_failed(state, status);
 }
 
 }  // namespace tutti::mpi

@@ -14,7 +14,7 @@
 namespace tutti::mpi {
 
 // Tells why, then lets the communicator's error handler decide. Never MPI_SUCCESS.
-int run_failed(CommState& state, tutti_status status);
+int run_failed(const CommState& state, tutti_status status);
 tutti_status run_reported(CommState& state, const tutti_call& call, const uint64_t* preparing_ns);
 // Counts the call, too. preparing_ns: what of the time is not the call's own, once it is over; may
 // be nullptr.
@@ -39,16 +39,34 @@ inline constexpr const char* kDoubtful = "host: arguments that it shall judge";
 // rank to know which arguments are significant.
 uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype type);
 
-// `call` is a call of the host; `why` is for the report, which also says who comes late.
+// `call` is a call of the host; `why` is for the report, which also says who comes late. An error
+// handler may free the communicator, so nothing of the state is read behind an error.
 template <class HostCall>
 int by_host(const CommState& state, Kind kind, uint64_t bytes, const char* why, HostCall call) {
-    if (!front.tells_exits) [[likely]]
+    const bool is_first = !state.settled;
+    if (!front.tells_exits && !is_first) [[likely]]
         return call();
+    const uint64_t serial = state.serial;
+    const uint32_t size = state.size;
     const uint64_t begin = now_ns();
     const int status = call();
-    if (why == kByTheRules) tutti_team_host_left(state.team);
+    if (is_first) first_call_ended(serial, status);
+    if (why == kByTheRules && status == abi::kSuccess) tutti_team_host_left(state.team);
     if (!front.report) return status;
-    front.counters.count(kind, state.size, bytes, why, now_ns() - begin);
+    front.counters.count(kind, size, bytes, why, now_ns() - begin);
+    return status;
+}
+
+// A call that the rules leave to the host. Where the host finds an error in the arguments of this
+// rank alone, the call has its number in the team all the same: the next one like it is this one.
+template <class HandOver>
+int by_the_rules(const CommState& state, const tutti_call& call, HandOver hand_over) {
+    const uint64_t serial = state.serial;
+    const int status = hand_over(kByTheRules);
+    if (!is_argument_error(status)) [[likely]]
+        return status;
+    const CommState* living = find_living(serial);
+    if (living != nullptr && living->team != nullptr) tutti_team_rejected(living->team, &call);
     return status;
 }
 
@@ -58,7 +76,7 @@ int run(CommState& state, const tutti_call& call, HandOver hand_over) {
     const tutti_status status = run_counted(state, call);
     if (status == TUTTI_OK) [[likely]]
         return abi::kSuccess;
-    return status == TUTTI_HOST ? hand_over(kByTheRules) : run_failed(state, status);
+    return status == TUTTI_HOST ? by_the_rules(state, call, hand_over) : run_failed(state, status);
 }
 
 // The status of a call; none where the rules leave it to the host.
@@ -80,24 +98,34 @@ inline int run_empty(CommState& state, tutti_call& call) {
     return status == TUTTI_OK ? abi::kSuccess : run_failed(state, status);
 }
 
-// A call that this rank hands to the host by itself, since the host will not like its arguments. If
-// it does not, the others may be in that call, and the team is told before its next one.
+// A call that this rank hands to the host by itself, since the host will not like its arguments.
+// The host's error is all that comes of it: for the team it is no call, and the program may make it
+// again.
 template <class HandOver>
 int by_this_rank(CommState& state, Kind kind, HandOver hand_over) {
-    if (!front.host_checks) return refuse(state, kind);
-    const int status = hand_over(kDoubtful);
-    if (status != abi::kSuccess) tutti_team_rejected(state.team);
-    return status;
+    if (state.team == nullptr) return hand_over(state.why);
+    return front.host_checks ? hand_over(kDoubtful) : refuse(state, kind);
 }
 
-int check_foreign(Comm comm, Kind kind);
+// MPI_SUCCESS where the ranks agree, or nobody checks.
+int check_foreign(const CommState& state, Kind kind);
 
 // A call that all ranks hand to the host before Tutti has seen it: under TUTTI_CHECK they compare
-// it first.
-template <class HandOver>
-int by_all_ranks(Comm comm, Kind kind, const char* why, HandOver hand_over) {
-    const int checked = check_foreign(comm, kind);
-    return checked == abi::kSuccess ? hand_over(why) : checked;
+// it first, and where the host then rejects it on this rank alone, not again.
+template <class HostCall>
+int checked_by_host(const CommState& state, Kind kind, HostCall call) {
+    if (!front.check) [[likely]]
+        return call();
+    const uint64_t serial = state.serial;
+    const int checked = check_foreign(state, kind);
+    if (checked != abi::kSuccess) return checked;
+    const int status = call();
+    if (!is_argument_error(status)) return status;
+    const CommState* living = find_living(serial);
+    if (living != nullptr && living->team != nullptr) {
+        tutti_team_rejected_foreign(living->team, kind_function(kind));
+    }
+    return status;
 }
 
 // A collective that Tutti does not take over.
@@ -105,12 +133,12 @@ template <class HostCall>
 int pass_through(Comm comm, Kind kind, HostCall call) {
     if (!front.report && !front.check) [[likely]]
         return call();
-    // Under TUTTI_CHECK a call that is not ours makes the team too: others may be in one that is.
-    const CommState* state = front.check ? enter(comm) : find_state(comm);
+    CommState* state = find_state(comm);
     if (state == nullptr) return call();
-    const int checked = check_foreign(comm, kind);
-    if (checked != abi::kSuccess) return checked;
-    return by_host(*state, kind, 0, "host: not taken over yet", call);
+    // Under TUTTI_CHECK a call that is not ours makes the team too: others may be in one that is.
+    if (front.check) make_ready(*state, false);
+    return checked_by_host(
+        *state, kind, [&] { return by_host(*state, kind, 0, "host: not taken over yet", call); });
 }
 
 }  // namespace tutti::mpi

@@ -72,9 +72,6 @@ struct alignas(kControlStride) DoneWords {
     // The last call that r is known to have entered; written only when r has waited a while, or
     // when the embedder asks. For messages to people, never for synchronization.
     std::atomic<uint64_t> calls_entered{0};
-    // What r compares with the others before its next call, after calls of its own have failed
-    // (notes/rejections.h). Release; read by members that compare too, or have waited long.
-    std::atomic<uint64_t> rejections{0};
     // Identity handshake at creation: the token of r, then what r has read of the others.
     std::atomic<uint64_t> token{0};
 };

@@ -17,12 +17,11 @@ namespace tutti::notes {
 
 struct Note {
     enum class Kind : uint32_t {
-        kQuestion,   // in which call are you?
-        kAnswer,     // in `call`, where I wait for `waits_for`
-        kGaveUp,     // I take part in no call from `call` on
-        kCalls,      // I wait for you, and these were my last calls
-        kHeard,      // as far as I can see, they were mine too
-        kRejections  // see rejections.h
+        kQuestion,  // in which call are you?
+        kAnswer,    // in `call`, where I wait for `waits_for`
+        kGaveUp,    // I take part in no call from `call` on
+        kCalls,     // I wait for you, and these were my last calls
+        kHeard      // as far as I can see, they were mine too
     };
     static constexpr uint32_t kNamesMax = 8;
 
@@ -32,8 +31,7 @@ struct Note {
     uint32_t call = 0;    // of the sender
     uint32_t asked = 0;   // kAnswer: the call of the question
     uint32_t status = 0;  // kGaveUp: a tutti_status
-    uint32_t count = 0;   // of waits_for; kRejections: the step of the comparison
-    uint64_t mark = 0;    // kRejections: a Mark
+    uint32_t count = 0;   // of waits_for
     std::array<uint32_t, kNamesMax> waits_for{};
     LastCalls calls{};             // kCalls
     std::array<char, 128> text{};  // kGaveUp: who and why, zero-terminated

@@ -33,6 +33,9 @@ struct Shape {
     // Vectors are cut only between elements; divides bytes of a reduction.
     uint32_t element_bytes = 1;
     bool is_commutative = true;
+    // The result has the same bits whatever the order of the operands. Where it has not, calls of
+    // one shape keep their order from the first one on.
+    bool is_exact = true;
     // Of an allreduce: each element of the result is computed by one participant, from which the
     // others have it.
     bool is_computed_once = false;

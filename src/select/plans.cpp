@@ -134,7 +134,8 @@ Result<Plan> Plans::make(const sched::Shape& shape, const Circumstances& now) co
     plan.force = force_of(shape, now);
     plan.would_multicast = now.awaits_multicast && would_multicast(shape, now);
     sched::Shape compared = shape;
-    compared.sizes_are_compared = has_compared(shape.collective);
+    // To go to the host later would change the order of operands.
+    compared.sizes_are_compared = !shape.is_exact || has_compared(shape.collective);
     const auto choice = choose(compared, now);
     if (!choice) return choice.error();
     plan.is_for_now = choice.value().is_for_now;

@@ -88,6 +88,10 @@ class Plans {
     // again. What was in force before, for restore(). An error changes nothing.
     Result<uint32_t> force(tutti_collective collective, const std::string& algorithm);
     void restore(tutti_collective collective, uint32_t force) { force_[collective] = force; }
+    // The user has named the algorithm of this collective.
+    [[nodiscard]] bool is_forced(tutti_collective collective) const {
+        return force_[collective] != 0 || grounds_.rules.forced(collective) != nullptr;
+    }
 
   private:
     Plan* known(const sched::Shape& shape, uint32_t force);

@@ -107,13 +107,11 @@ inline void run_bcast(uint32_t rank, tutti_team* team, size_t words) {
     ASSERT_EQ(data, std::vector<uint32_t>(words, 7));
 }
 
-// The next call, at which the team would try something, where rank 1 has given up, or its call
-// before has failed outside the team: nobody meets, and nobody is left waiting.
-inline void run_without_rank_one(uint32_t rank, tutti_team* team, const Meeting::Seat& seat,
-                                 bool gives_up) {
+// The next call, at which the team would try something, where rank 1 has given up: nobody meets,
+// and nobody is left waiting.
+inline void run_without_rank_one(uint32_t rank, tutti_team* team, const Meeting::Seat& seat) {
     const uint32_t rounds = seat.round;
-    if (rank == 1 && gives_up) tutti_team_give_up(team, "no memory");
-    if (rank == 1 && !gives_up) tutti_team_rejected(team);
+    if (rank == 1) tutti_team_give_up(team, "no memory");
     std::vector<uint32_t> data(2);
     const tutti_call call = bcast_of(data);
     EXPECT_LT(tutti_run(team, &call), TUTTI_OK);

@@ -233,6 +233,18 @@ TEST_F(PlansTest, APlanForNowHoldsUntilSizesAreCompared) {
     EXPECT_EQ(name(shape), "host");
 }
 
+// Floating point has one order of operands: what is to be the host's is so from the first call on.
+TEST_F(PlansTest, WhatIsNotExactNeverChangesItsPlan) {
+    auto rules = Rules::parse(
+        "[[rule]]\ncollective = \"allreduce\"\nbytes = \"..1K\"\nalgorithm = \"host\"\n", "r.toml");
+    ASSERT_TRUE(rules) << rules.error().message;
+    rules_ = std::move(rules.value());
+    auto shape = shape_of(TUTTI_ALLREDUCE, 64);
+    EXPECT_NE(name(shape), "host");
+    shape.is_exact = false;
+    EXPECT_EQ(name(shape), "host");
+}
+
 // On either side of the border, too.
 TEST_F(PlansTest, ACallThatBeginsAnewCountsOnce) {
     auto rules = Rules::parse(
