@@ -32,12 +32,6 @@ bool assign(T& target, const std::optional<T>& parsed) {
     return true;
 }
 
-inline std::optional<bool> parse_switch(std::string_view text) {
-    if (text == "1" || text == "on") return true;
-    if (text == "0" || text == "off") return false;
-    return std::nullopt;
-}
-
 template <class T>
 std::optional<T> parse_word(std::string_view text,
                             std::initializer_list<std::pair<std::string_view, T>> words) {
@@ -47,10 +41,17 @@ std::optional<T> parse_word(std::string_view text,
     return std::nullopt;
 }
 
+// Of an enumeration of kOn and kOff, and of others by these words.
+template <class T>
+std::optional<T> parse_on_off_or(std::string_view text,
+                                 std::initializer_list<std::pair<std::string_view, T>> words) {
+    if (const auto on = parse_switch(text)) return *on ? T::kOn : T::kOff;
+    return parse_word<T>(text, words);
+}
 // Of an enumeration of kAuto, kOn and kOff, in this order.
 template <class T>
 std::optional<T> parse_auto_on_off(std::string_view text) {
-    return parse_word<T>(text, {{"auto", T::kAuto}, {"on", T::kOn}, {"off", T::kOff}});
+    return parse_on_off_or<T>(text, {{"auto", T::kAuto}});
 }
 template <class T>
 std::string shown_auto_on_off(T value) {
@@ -75,6 +76,26 @@ inline bool set_count(uint64_t& target, std::string_view text, uint64_t high) {
 inline bool set_text(std::string& target, std::string_view text) {
     target = text;
     return !text.empty();
+}
+
+// A file, or "off" for none.
+inline bool set_file_or_off(std::string& target, std::string_view text) {
+    return set_text(target, parse_switch(text) == false ? "off" : text);
+}
+
+// A file, "1" for none but a table, or nothing.
+inline bool set_report(std::string& target, std::string_view text) {
+    const auto on = parse_switch(text);
+    target = !on ? text : *on ? "1" : "";
+    return true;
+}
+
+// Microseconds where there is no unit.
+inline bool set_microseconds(uint64_t& target, std::string_view text, uint64_t high) {
+    if (set_count(target, text, high)) return true;
+    const auto ns = parse_duration(text);
+    return ns && *ns % 1000 == 0 && within(*ns / 1000, 0, high) &&
+           assign(target, std::optional(*ns / 1000));
 }
 
 template <tutti_collective collective>

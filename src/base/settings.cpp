@@ -29,10 +29,7 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
     {{"TUTTI_REPORT", "--report", "1|FILE.json", "none",
       "Prints one table at the end of the run, or writes it to FILE.json: what ran, how often, how "
       "long, and what went back to the host MPI and why."},
-     [](Settings& s, std::string_view v) {
-         if (v == "0") return true;
-         return set_text(s.report, v);
-     },
+     [](Settings& s, std::string_view v) { return set_report(s.report, v); },
      [](const Settings& s) { return shown(s.report); }},
     {{"TUTTI_CHECK", "--check", "0|1", "0",
       "Compares collective, root, operator and byte total of all ranks before every call; a "
@@ -49,8 +46,9 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
     {{"TUTTI_STALL", "--stall", "SECONDS", "0 (never)",
       "After so long in one collective, waiting ranks print which ranks have not arrived, and wait "
       "on."},
-     [](Settings& s, std::string_view v) { return assign(s.stall_s, parse_decimal(v)); },
-     [](const Settings& s) { return shown(s.stall_s); }},
+     [](Settings& s, std::string_view v) { return assign(s.stall_s, parse_seconds(v)); },
+     [](const Settings& s) { return shown(s.stall_s); },
+     "or a time, as in 100ms, 10s or 5min"},
     {{"TUTTI_ARRIVALS", "--arrivals", "auto|on|off", "auto",
       "Which ranks come late: every 64th call of a communicator, in the mean, is looked at, and "
       "the report says who was last and what the others lost. Across hosts with multicast, "
@@ -68,8 +66,8 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
       "calls that a user's rule or setting decides stay. Reductions whose bits could change, of "
       "floating point and of user operators, with live:all alone. See docs/live.md."},
      [](Settings& s, std::string_view v) {
-         return assign(s.tune, parse_word<TuneChoice>(v, {{"off", TuneChoice::kOff},
-                                                          {"live", TuneChoice::kLive},
+         if (parse_switch(v) == false) return assign(s.tune, std::optional(TuneChoice::kOff));
+         return assign(s.tune, parse_word<TuneChoice>(v, {{"live", TuneChoice::kLive},
                                                           {"live:all", TuneChoice::kLiveAll}}));
      },
      [](const Settings& s) { return shown(kTuneChoices[static_cast<size_t>(s.tune)]); }},
@@ -118,11 +116,9 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
       "processes of the user; xpmem is auto, by the kernel module XPMEM where it is there."},
      [](Settings& s, std::string_view v) {
          return assign(s.single_copy,
-                       parse_word<SingleCopyChoice>(v, {{"auto", SingleCopyChoice::kAuto},
-                                                        {"on", SingleCopyChoice::kOn},
-                                                        {"off", SingleCopyChoice::kOff},
-                                                        {"allow", SingleCopyChoice::kAllow},
-                                                        {"xpmem", SingleCopyChoice::kXpmem}}));
+                       parse_on_off_or<SingleCopyChoice>(v, {{"auto", SingleCopyChoice::kAuto},
+                                                             {"allow", SingleCopyChoice::kAllow},
+                                                             {"xpmem", SingleCopyChoice::kXpmem}}));
      },
      [](const Settings& s) {
          return shown(kSingleCopyChoices[static_cast<size_t>(s.single_copy)]);
@@ -145,9 +141,9 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
     {{"TUTTI_SPIN", "--spin", "MICROSECONDS", "20",
       "How long a waiting rank polls before it yields the processor (0 where ranks outnumber "
       "cores)."},
-     [](Settings& s, std::string_view v) { return set_count(s.spin_us, v, 1'000'000); },
+     [](Settings& s, std::string_view v) { return set_microseconds(s.spin_us, v, 1'000'000); },
      [](const Settings& s) { return shown(s.spin_us); },
-     "from 0 to 1000000"},
+     "from 0 to 1000000, or a time up to 1s, as in 20us"},
     {{"TUTTI_RULES", "--rules", "FILE", "built in",
       "Rules that choose algorithms across hosts, tried before the built-in ones; see "
       "docs/formats/rules.md. Rank 0's file holds for all."},
@@ -157,7 +153,7 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
       "What `tutti tune` has measured on this cluster with this MPI; counts behind TUTTI_RULES and "
       "before the built-in rules. `off`: none. See docs/formats/tuned.md. Rank 0's file holds for "
       "all."},
-     [](Settings& s, std::string_view v) { return set_text(s.tuned_file, v); },
+     [](Settings& s, std::string_view v) { return set_file_or_off(s.tuned_file, v); },
      [](const Settings& s) { return shown(s.tuned_file); }},
     {{"TUTTI_PRICE", "--price", "auto|on|off", "auto",
       "Across hosts, where no rules or parameters of a file say it: messages between hosts are "
@@ -227,7 +223,7 @@ constexpr auto kLastEntries = std::to_array<Entry>({
     {{"TUTTI_FABRIC", "--fabric", "FILE", "/etc/tutti/fabric.*, or Slurm's",
       "What describes the cluster: which hosts share a switch. Rank 0 reads it; algorithms then go "
       "along the switches. `off`: none. See docs/formats/topology.md."},
-     [](Settings& s, std::string_view v) { return set_text(s.fabric_file, v); },
+     [](Settings& s, std::string_view v) { return set_file_or_off(s.fabric_file, v); },
      [](const Settings& s) { return shown(s.fabric_file); }},
     {{"TUTTI_MPI_LIBRARY", "", "FILE", "found by `tutti run`",
       "The host MPI's libmpi, for `tutti bench`."},

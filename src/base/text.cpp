@@ -5,10 +5,32 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
 namespace tutti {
+
+namespace {
+
+std::string lowered(std::string_view text) {
+    std::string lower(text);
+    for (char& letter : lower) {
+        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    }
+    return lower;
+}
+
+}  // namespace
+
+std::optional<bool> parse_switch(std::string_view text) {
+    constexpr std::string_view kOn[] = {"1", "on", "yes", "true"};
+    constexpr std::string_view kOff[] = {"0", "off", "no", "false"};
+    const std::string word = lowered(text);
+    if (std::ranges::find(kOn, word) != std::end(kOn)) return true;
+    if (std::ranges::find(kOff, word) != std::end(kOff)) return false;
+    return std::nullopt;
+}
 
 std::optional<uint64_t> parse_count(std::string_view text) {
     uint64_t value = 0;
@@ -31,19 +53,15 @@ std::optional<uint64_t> parse_bytes(std::string_view text) {
     const char* last = text.data() + text.size();
     const auto [end, error] = std::from_chars(text.data(), last, value);
     if (error != std::errc{}) return std::nullopt;
-    const std::string_view unit(end, static_cast<size_t>(last - end));
+    std::string unit = lowered({end, static_cast<size_t>(last - end)});
     int shift = 0;
-    if (unit.empty() || unit == "B") {
-        shift = 0;
-    } else if (unit == "K" || unit == "k" || unit == "KiB") {
-        shift = 10;
-    } else if (unit == "M" || unit == "MiB") {
-        shift = 20;
-    } else if (unit == "G" || unit == "GiB") {
-        shift = 30;
-    } else {
-        return std::nullopt;
+    constexpr std::string_view kUnits = "kmgt";
+    const size_t which = unit.empty() ? kUnits.npos : kUnits.find(unit.front());
+    if (which != kUnits.npos) {
+        shift = 10 * static_cast<int>(which + 1);
+        unit.erase(0, unit.ends_with("ib") ? 2 : 1);
     }
+    if (!unit.empty() && unit != "b") return std::nullopt;
     if (value > (std::numeric_limits<uint64_t>::max() >> shift)) return std::nullopt;
     return value << shift;
 }
@@ -75,31 +93,54 @@ std::optional<uint64_t> scaled(std::string_view number, double scale, double low
     return static_cast<uint64_t>(rounded);
 }
 
-}  // namespace
-
-std::optional<uint64_t> parse_rate(std::string_view text) {
-    const size_t end = number_end(text);
-    std::string unit;
-    for (const char letter : text.substr(end)) {
-        unit += letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-    }
-    if (unit.ends_with("/s")) unit.resize(unit.size() - 2);
+// Nanoseconds of a unit of time.
+std::optional<double> unit_ns(std::string_view unit) {
     constexpr std::pair<std::string_view, double> kUnits[] = {
-        {"bit", 1.0}, {"kbit", 1e3}, {"mbit", 1e6}, {"gbit", 1e9}, {"tbit", 1e12}};
+        {"ns", 1.0}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}};
     for (const auto& [word, scale] : kUnits) {
-        if (unit == word) return scaled(text.substr(0, end), scale, 1, 1e15);
+        if (unit == word) return scale;
     }
     return std::nullopt;
 }
 
+}  // namespace
+
+std::optional<uint64_t> parse_rate(std::string_view text) {
+    const size_t end = number_end(text);
+    std::string_view unit = text.substr(end);
+    for (const std::string_view per_second : {"/s", "ps"}) {
+        if (!unit.ends_with(per_second)) continue;
+        unit.remove_suffix(per_second.size());
+        break;
+    }
+    constexpr std::pair<char, double> kScales[] = {{'k', 1e3}, {'m', 1e6}, {'g', 1e9}, {'t', 1e12}};
+    double scale = 1;
+    const std::string prefix = lowered(unit.substr(0, 1));
+    for (const auto& [letter, factor] : kScales) {
+        if (prefix.empty() || prefix.front() != letter) continue;
+        scale = factor;
+        unit.remove_prefix(1);
+    }
+    const bool is_bare = unit.empty() && scale > 1;
+    if (!is_bare && unit != "b" && lowered(unit) != "bit") return std::nullopt;
+    return scaled(text.substr(0, end), scale, 1, 1e15);
+}
+
 std::optional<uint64_t> parse_duration(std::string_view text) {
     const size_t end = number_end(text);
-    constexpr std::pair<std::string_view, double> kUnits[] = {
-        {"ns", 1.0}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-    for (const auto& [word, scale] : kUnits) {
-        if (text.substr(end) == word) return scaled(text.substr(0, end), scale, 0, 1e12);
-    }
-    return std::nullopt;
+    const auto scale = unit_ns(text.substr(end));
+    if (!scale) return std::nullopt;
+    return scaled(text.substr(0, end), *scale, 0, 1e12);
+}
+
+std::optional<double> parse_seconds(std::string_view text) {
+    const size_t end = number_end(text);
+    const auto scale = unit_ns(end == text.size() ? "s" : text.substr(end));
+    const auto value = parse_decimal(text.substr(0, end));
+    if (!scale || !value) return std::nullopt;
+    const double seconds = *value * (*scale / 1e9);
+    if (seconds > 1e12) return std::nullopt;
+    return seconds;
 }
 
 std::string format_duration(uint64_t ns) {

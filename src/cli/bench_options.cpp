@@ -58,12 +58,19 @@ std::optional<Error> set_bytes(BenchOptions& options, std::string_view list) {
     return std::nullopt;
 }
 
+// Below zero where it is none.
+double parse_milliseconds(std::string_view text) {
+    if (const auto number = parse_decimal(text)) return *number;
+    const auto seconds = parse_seconds(text);
+    return seconds ? *seconds * 1e3 : -1;
+}
+
 std::optional<Error> set_late(BenchOptions& options, std::string_view text) {
     constexpr uint64_t kRanksMax = 1u << 24;
     constexpr double kMillisecondsMax = 60'000;
     const std::vector<std::string_view> parts = split(text, ':');
     const auto rank = parse_count(parts[0]);
-    const double milliseconds = parts.size() == 2 ? parse_decimal(parts[1]).value_or(-1) : -1;
+    const double milliseconds = parts.size() == 2 ? parse_milliseconds(parts[1]) : -1;
     if (!rank || *rank > kRanksMax || milliseconds < 0 || milliseconds > kMillisecondsMax) {
         return wrong("--late '" + std::string(text) +
                      "': expected RANK:MILLISECONDS, such as 3:50, of at most a minute");
@@ -142,7 +149,7 @@ std::optional<Error> set_option(BenchOptions& options, std::string_view name,
         options.batches = *batches;
         return std::nullopt;
     }
-    const auto seconds = parse_decimal(value);
+    const auto seconds = parse_seconds(value);
     if (!seconds || *seconds > 3600) {
         return wrong("--seconds '" + std::string(value) + "': expected a number up to 3600");
     }

@@ -10,6 +10,7 @@
 
 #include "base/settings.h"
 #include "base/text.h"
+#include "cli/bench_host.h"
 #include "cli/launch.h"
 #include "cli/libraries.h"
 #include "cli/options.h"
@@ -42,6 +43,9 @@ Result<std::string> report_file(const std::string& report) {
     }
     return file.string();
 }
+
+// A launcher may start this command, once for each rank; what all would say, one of them says.
+bool is_first_rank() { return launched_rank().value_or(0) == 0; }
 
 void set_entry(std::vector<std::string>& entries, std::string_view name, std::string_view value) {
     const std::string start = fmt::format("{}=", name);
@@ -185,6 +189,10 @@ int run_main(std::span<const std::string> words) {
         return complain(fmt::format("{}: no such program{}", word, hint), kNotFoundStatus);
     }
     const bool reports = run.settings.on && !run.settings.report.empty();
+    if (!reports && !run.settings.report.empty()) {
+        if (is_first_rank()) fmt::print(stderr, "tutti: no report: TUTTI=off\n");
+        set_entry(run.entries, "TUTTI_REPORT", "0");  // the ranks need not say it again
+    }
     if (reports && run.settings.report != "1") {
         const auto file = report_file(run.settings.report);
         if (!file) return complain(file.error().message);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -170,6 +171,17 @@ int run_job(const std::vector<std::string>& launcher, const TuneOptions& options
     return run_main(words);
 }
 
+Result<uint64_t> seconds_of(const Words& words) {
+    const std::string* text = words.find("--seconds");
+    if (!text) return kSecondsUsual;
+    const auto value = parse_seconds(*text);
+    if (!value || *value < kSecondsMin || *value > kSecondsMax || *value != std::floor(*value)) {
+        return wrong_value("--seconds", *text,
+                           fmt::format("a number from {} to {}", kSecondsMin, kSecondsMax));
+    }
+    return static_cast<uint64_t>(*value);
+}
+
 int tune_cluster(const Words& words, std::span<const std::string> behind) {
     if (!words.others().empty()) {
         return say_wrong_use(
@@ -177,7 +189,7 @@ int tune_cluster(const Words& words, std::span<const std::string> behind) {
                         "-n 64",
                         printable(words.others().front())));
     }
-    const auto seconds = words.count("--seconds", kSecondsUsual, kSecondsMin, kSecondsMax);
+    const auto seconds = seconds_of(words);
     if (!seconds) return say_wrong_use(seconds.error().message);
     const auto launcher = launcher_words(behind);
     if (!launcher) return say_wrong_use(launcher.error().message);

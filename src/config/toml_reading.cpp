@@ -108,12 +108,19 @@ Trouble read_words(const toml::node& node, std::string_view key, std::vector<std
     return std::nullopt;
 }
 
+std::optional<bool> switch_of(const toml::node& node) {
+    if (const auto* truth = node.as_boolean()) return truth->get();
+    if (const auto* number = node.as_integer()) return parse_switch(std::to_string(number->get()));
+    if (const auto* text = node.as_string()) return parse_switch(text->get());
+    return std::nullopt;
+}
+
 Trouble read_switch(const toml::node& node, std::string_view key, bool& target) {
-    const auto* truth = node.as_boolean();
-    if (!truth) {
+    const auto value = switch_of(node);
+    if (!value) {
         return trouble(node, std::string(key) + ": expected true or false, not " + shown(node));
     }
-    target = truth->get();
+    target = *value;
     return std::nullopt;
 }
 

@@ -38,6 +38,8 @@ std::vector<std::pair<const toml::key*, const toml::node*>> in_order(const toml:
 Trouble unknown_key(const toml::key& key, std::span<const std::string_view> known);
 // A string, or a list of strings.
 Trouble read_words(const toml::node& node, std::string_view key, std::vector<std::string>& words);
+// true, or what a switch among the settings takes: 1, "on" and the like.
+std::optional<bool> switch_of(const toml::node& node);
 Trouble read_switch(const toml::node& node, std::string_view key, bool& target);
 Trouble read_text(const toml::node& node, std::string_view key, std::string& target);
 

@@ -56,15 +56,11 @@ std::vector<std::string> with_rules(std::vector<std::string> entries) {
     return entries;
 }
 
-// What rank 0's site has to say goes below its variables, or above them all. Whoever wonders why
-// there is no report is told; that the site's file is broken is told to everybody.
-std::vector<std::string> with_site(const std::vector<std::string>& own) {
+// What rank 0's site has to say goes below its variables, or above them all. That the site's file
+// is broken is told to everybody.
+std::vector<std::string> with_site(const std::vector<std::string>& own, bool& is_broken) {
     std::vector<const char*> settings;
-    bool wants_report = false;
-    for (const std::string& entry : own) {
-        settings.push_back(entry.c_str());
-        wants_report |= entry.starts_with("TUTTI_REPORT=") && entry != "TUTTI_REPORT=0";
-    }
+    for (const std::string& entry : own) settings.push_back(entry.c_str());
     std::vector<std::string> entries;
     const auto take = [](void* user, const char* entry) {
         static_cast<std::vector<std::string>*>(user)->emplace_back(entry);
@@ -73,11 +69,9 @@ std::vector<std::string> with_site(const std::vector<std::string>& own) {
     const tutti_status status =
         tutti_site_settings(settings.data(), settings.size(), take, &entries, why, sizeof why);
     if (status == TUTTI_ERR_MEMORY) throw std::bad_alloc();
-    const bool is_broken = status == TUTTI_ERR_ARGUMENT;
+    is_broken = status == TUTTI_ERR_ARGUMENT;
     if (is_broken) {
         print_line((std::string("everything stays with the host MPI: ") + why).c_str());
-    } else if (status == TUTTI_ERR_OFF && wants_report) {
-        print_line((std::string("no report: ") + why).c_str());
     } else if (status == TUTTI_OK && why[0] != '\0') {
         print_line(why);
     }
@@ -114,6 +108,7 @@ struct Meeting {
     uint64_t host = 0;                    // see host_hash()
     std::unique_ptr<uint64_t[]> hosts;    // by rank
     std::unique_ptr<char[]> differences;  // at rank 0: kNamesBytes a rank
+    bool site_is_broken = false;          // at rank 0, which has said so
 };
 
 // Collective over the world. Rank 0 tells who was given other settings than itself.
@@ -230,7 +225,8 @@ Meeting meet(Trouble& trouble) {
     attempt(trouble, [&] {
         meeting.mine = tutti_variables(environ);
         if (front.world_rank == 0) {
-            std::vector<std::string> entries = with_rules(with_site(meeting.mine));
+            std::vector<std::string> entries =
+                with_rules(with_site(meeting.mine, meeting.site_is_broken));
             add_tuned(entries, trouble);
             text = join_entries(entries);
         }
@@ -264,6 +260,19 @@ void make_context(const Meeting& meeting, uint32_t ranks_on_node, Trouble& troub
     });
 }
 
+// Everything is off. A user of rank 0 who wonders what became of the report is told.
+void tell_no_report(const Meeting& meeting) {
+    if (front.world_rank != 0 || meeting.site_is_broken || *setting("TUTTI_REPORT") == '\0') return;
+    Trouble untold;  // words for people, which may be left away
+    attempt(untold, [&] {
+        const auto own = own_of(meeting.held);
+        const auto asks = [](const std::string& one) { return one.starts_with("TUTTI_REPORT="); };
+        if (std::none_of(own.begin(), own.end(), asks)) return;
+        const std::string site = setting("TUTTI_SITE_OFF");
+        print_line(("no report: " + (site.empty() ? "TUTTI=off" : site)).c_str());
+    });
+}
+
 // Collective over the world, right after the host's own start. False where everything stays with
 // the host; somebody has said why, or TUTTI=off has.
 //
@@ -277,7 +286,10 @@ bool prepare() {
     make_context(meeting, count_ranks_on_node(meeting), trouble);
     if (!all_go_on(trouble)) return false;
     // All have rank 0's settings, so this is the same on all ranks.
-    if (*setting("TUTTI") == '0') return false;
+    if (*setting("TUTTI") == '0') {
+        tell_no_report(meeting);
+        return false;
+    }
     front.has_fault_tolerance = any_of_all(abi::has_fault_tolerance(front.host_library));
     prepare_host(trouble);
     if (!all_go_on(trouble)) return false;
@@ -294,10 +306,8 @@ void start() {
     front.host.comm_rank(front.handles.comm_world, &front.world_rank);
     front.host.comm_size(front.handles.comm_world, &front.world_size);
     if (!prepare()) {
-        const bool is_off = front.context != nullptr && *setting("TUTTI") == '0' &&
-                            *setting("TUTTI_SITE_OFF") == '\0';
         // `tutti run` need not wonder what became of the report.
-        if (front.world_rank == 0 && !is_off) leave_mark();
+        if (front.world_rank == 0) leave_mark();
         if (front.context != nullptr) tutti_context_destroy(front.context);
         front.context = nullptr;
         return;

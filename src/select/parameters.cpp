@@ -132,7 +132,7 @@ Trouble read_parameter(const toml::key& key, const toml::node& node, ClusterPara
     const auto percent = std::ranges::find(kPercents, key.str(), &Percent::name);
     if (percent != kPercents.end()) return read_percent(node, *percent, parameters);
     if (key.str() == kInTurn) {
-        if (const auto value = node.value_exact<bool>()) {
+        if (const auto value = config::switch_of(node)) {
             parameters.long_in_turn = *value;
             return std::nullopt;
         }

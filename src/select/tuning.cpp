@@ -54,8 +54,9 @@ Fault set_order(algo::Tuning& tuning, std::string_view value) {
 }
 
 Fault set_flat(algo::Tuning& tuning, std::string_view value) {
-    if (value != "1" && value != "0") return "flat=" + printable(value) + ": expected 0 or 1";
-    tuning.flat = value == "1";
+    const auto on = parse_switch(value);
+    if (!on) return "flat=" + printable(value) + ": expected 0 or 1";
+    tuning.flat = *on;
     return std::nullopt;
 }
 

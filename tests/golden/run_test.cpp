@@ -48,7 +48,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"", "run --reprot -- touch x", "unknown option --reprot; did you mean --report?"},
         Wrong{"", "run -n 2 touch x", "unknown option -n"},
         Wrong{"", "run --stall -- touch x", "--stall: expected SECONDS"},
-        Wrong{"", "run --stall never -- touch x", "--stall=never: expected SECONDS"},
+        Wrong{"", "run --stall never -- touch x",
+              "--stall=never: expected SECONDS or a time, as in 100ms, 10s or 5min"},
         Wrong{"", "run --memory 1T5 -- touch x", "--memory=1T5: expected BYTES from 64K to 1024G"},
         Wrong{"", "run --mcast-ttl=0 -- touch x", "--mcast-ttl=0: expected HOPS from 1 to 255"},
         Wrong{"", "run --mcast-rate=0 -- touch x",
@@ -67,7 +68,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"", "run --report= -- touch x", "--report=: expected 1|FILE.json"},
         Wrong{"", "run --report=no/r.json -- touch x", "report file no/r.json: no such directory"},
         Wrong{"", "run --report=/ -- touch x", "report file /: Is a directory"},
-        Wrong{"", "run \"--stall=a\nb\" -- touch x", "--stall=a\\x0ab: expected SECONDS"}),
+        Wrong{"", "run \"--stall=a\nb\" -- touch x",
+              "--stall=a\\x0ab: expected SECONDS or a time, as in 100ms, 10s or 5min"}),
     case_name);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -75,7 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{"TUTTI_CHEK=1", "run -- touch x",
               "unknown variable TUTTI_CHEK; did you mean TUTTI_CHECK?"},
-        Wrong{"TUTTI_STALL=soon", "run -- touch x", "TUTTI_STALL=soon: expected SECONDS"},
+        Wrong{"TUTTI_STALL=soon", "run -- touch x",
+              "TUTTI_STALL=soon: expected SECONDS or a time, as in 100ms, 10s or 5min"},
         Wrong{"TUTTI=maybe", "run --check -- touch x", "TUTTI=maybe: expected on|off"},
         Wrong{"TUTTI_ALLREDUCE=rnig", "run -- touch x",
               "TUTTI_ALLREDUCE=rnig: unknown algorithm rnig of allreduce; did you mean ring?"},
@@ -230,9 +233,31 @@ TEST_F(Run, AReportThatWasGiven) {
 }
 
 TEST_F(Run, SwitchedOffThereIsNoReport) {
-    const Answer answer = run("--report -- mpirun ./app", "TUTTI=off");
-    EXPECT_EQ(answer.err, "");
-    EXPECT_EQ(answer.status, 0);
+    for (const char* off : {"TUTTI=off", "TUTTI=No", "TUTTI=0"}) {
+        const Answer answer = run("--report -- mpirun ./app", off);
+        EXPECT_EQ(answer.err, "tutti: no report: TUTTI=off\n");
+        EXPECT_NE(answer.out.find("-x\nTUTTI_REPORT=0\n"), std::string::npos) << answer.out;
+        EXPECT_EQ(answer.status, 0);
+    }
+    // One of those that a launcher has started says it.
+    EXPECT_EQ(run("--report -- mpirun ./app", "TUTTI=off PMI_RANK=1").err, "");
+}
+
+// No file of such a name is written.
+TEST_F(Run, AReportIsASwitchToo) {
+    for (const char* word : {"0", "off", "No", "FALSE"}) {
+        const std::string report = "--report=" + std::string(word);
+        const Answer answer = run(report + " -- sh -c 'echo \"[$TUTTI_REPORT_MARK]\"'");
+        EXPECT_EQ(answer.out, "[]\n") << word;
+        EXPECT_EQ(answer.err, "") << word;
+    }
+    for (const char* word : {"1", "on", "Yes", "true"}) {
+        const std::string report = "--report=" + std::string(word);
+        const Answer answer = run(report + " -- sh -c ': > \"$TUTTI_REPORT_MARK\"'");
+        EXPECT_EQ(answer.err, "") << word;
+    }
+    EXPECT_TRUE(fs::is_empty(root_ / "tmp"));
+    EXPECT_EQ(run("--report=off.json -- mpirun").out.find("TUTTI_REPORT=off\n"), std::string::npos);
 }
 
 // As root, a report onto a link that somebody else had planted in /tmp replaced what it led to.

@@ -96,7 +96,7 @@ def test_info_names_origins():
     for words in ("60 (/etc/tutti/settings.toml:3)", "16K (environment)", "default: 256M",
                   "denied: gmx*"):
         assert words in outcome.out, str(outcome)
-    broken = run_command([*under("enabled = 1\n"), TUTTI, "info"])
+    broken = run_command([*under("enabled = 2\n"), TUTTI, "info"])
     assert broken.status == 2 and broken.out == "", str(broken)
     assert broken.err.startswith("tutti: /etc/tutti/settings.toml:1:11: enabled: expected"), broken
     site = under('[settings]\nTUTTI_ALLREDUCE = "ring"\n')

@@ -166,6 +166,54 @@ TEST(Settings, UnknownNamesAreNamed) {
     EXPECT_TRUE(parse({"tutti_check=1"}));
 }
 
+TEST(Settings, SwitchesTakeManyWords) {
+    for (const char* word : {"1", "on", "Yes", "TRUE"}) {
+        const std::string value = word;
+        const auto parsed = parse({"TUTTI_CHECK=" + value, "TUTTI_REPORT=" + value,
+                                   "TUTTI_MCAST=" + value, "TUTTI_SINGLE_COPY=" + value});
+        ASSERT_TRUE(parsed) << parsed.error().message;
+        EXPECT_TRUE(parsed.value().check) << word;
+        EXPECT_EQ(parsed.value().report, "1") << word;
+        EXPECT_EQ(parsed.value().mcast.choice, McastChoice::kOn) << word;
+        EXPECT_EQ(parsed.value().single_copy, SingleCopyChoice::kOn) << word;
+    }
+    for (const char* word : {"0", "off", "No", "FALSE"}) {
+        const std::string value = word;
+        const auto parsed =
+            parse({"TUTTI=" + value, "TUTTI_REPORT=" + value, "TUTTI_VERBS=" + value,
+                   "TUTTI_TUNE=" + value, "TUTTI_TUNED=" + value, "TUTTI_FABRIC=" + value,
+                   "TUTTI_SINGLE_COPY=" + value, "TUTTI_ARRIVALS=" + value});
+        ASSERT_TRUE(parsed) << parsed.error().message;
+        EXPECT_FALSE(parsed.value().on) << word;
+        EXPECT_EQ(parsed.value().report, "") << word;
+        EXPECT_EQ(parsed.value().verbs.choice, VerbsChoice::kOff) << word;
+        EXPECT_EQ(parsed.value().tune, TuneChoice::kOff) << word;
+        EXPECT_EQ(parsed.value().tuned_file, "off") << word;
+        EXPECT_EQ(parsed.value().fabric_file, "off") << word;
+        EXPECT_EQ(parsed.value().single_copy, SingleCopyChoice::kOff) << word;
+        EXPECT_EQ(parsed.value().arrivals, ArrivalsChoice::kOff) << word;
+    }
+    EXPECT_EQ(parse({"TUTTI_REPORT=on.json"}).value().report, "on.json");
+    EXPECT_EQ(parse({"TUTTI_REPORT=1", "TUTTI_REPORT=0"}).value().report, "");
+}
+
+TEST(Settings, SizesAndTimesTakeUnits) {
+    for (const char* size : {"256M", "256MB", "256MiB", "256mb", "268435456"}) {
+        EXPECT_EQ(parse({std::string("TUTTI_SCRATCH=") + size}).value().scratch_bytes, 256u << 20);
+    }
+    EXPECT_EQ(parse({"TUTTI_STALL=10s"}).value().stall_s, 10);
+    EXPECT_EQ(parse({"TUTTI_STALL=100ms"}).value().stall_s, 0.1);
+    EXPECT_EQ(parse({"TUTTI_STALL=10min"}).value().stall_s, 600);
+    EXPECT_EQ(parse({"TUTTI_SPIN=50us"}).value().spin_us, 50u);
+    EXPECT_EQ(parse({"TUTTI_SPIN=1ms"}).value().spin_us, 1000u);
+    EXPECT_EQ(parse({"TUTTI_SPIN=1s"}).value().spin_us, 1'000'000u);
+    EXPECT_EQ(parse({"TUTTI_MCAST_RATE=100G"}).value().mcast.bits_per_s, 100'000'000'000u);
+    EXPECT_EQ(complaint("TUTTI_STALL=soon"),
+              "TUTTI_STALL=soon: expected SECONDS or a time, as in 100ms, 10s or 5min");
+    EXPECT_EQ(complaint("TUTTI_MCAST_RATE=100GB"),
+              "TUTTI_MCAST_RATE=100GB: expected RATE|auto from 1mbit to 1000gbit");
+}
+
 TEST(Settings, ShareOfTheVerifiedCalls) {
     EXPECT_EQ(parse({}).value().verify_share, 0);
     EXPECT_EQ(parse({"TUTTI_VERIFY=0"}).value().verify_share, 0);
@@ -189,13 +237,13 @@ TEST(Settings, PretendedHosts) {
 
 // Of each setting.
 const std::map<std::string, std::vector<std::string>> kMalformed = {
-    {"TUTTI", {"maybe", "ON", "2"}},
+    {"TUTTI", {"maybe", "O", "2"}},
     {"TUTTI_REPORT", {}},
-    {"TUTTI_CHECK", {"2", "yes", "-1"}},
+    {"TUTTI_CHECK", {"2", "y", "-1"}},
     {"TUTTI_VERIFY",
      {"1.01", "101%", "-1", "%", "all", "nan", "0.1:", "0.1:0", "0.1:x", ":7", "1 %"}},
-    {"TUTTI_STALL", {"-1", "soon", "nan", "1s"}},
-    {"TUTTI_REPRODUCIBLE", {"true"}},
+    {"TUTTI_STALL", {"-1", "soon", "nan", "1d"}},
+    {"TUTTI_REPRODUCIBLE", {"truth"}},
     {"TUTTI_HETEROGENEOUS", {"2"}},
     {"TUTTI_WARMUP", {"-1", "1.5", "1073741825"}},
     {"TUTTI_MEMORY", {"1", "65535", "2000G", "lots"}},
@@ -203,9 +251,9 @@ const std::map<std::string, std::vector<std::string>> kMalformed = {
     {"TUTTI_LAYOUT", {"Flat", "ring"}},
     {"TUTTI_TOPOLOGY", {}},
     {"TUTTI_ISA", {"sse", "avx-512"}},
-    {"TUTTI_SPIN", {"1000001", "x"}},
+    {"TUTTI_SPIN", {"1000001", "x", "2s", "1.5"}},
     {"TUTTI_HOSTS", {"0", "x", "2:", "2:blocks", ":round-robin", "0:round-robin"}},
-    {"TUTTI_MCAST", {"1", "yes"}},
+    {"TUTTI_MCAST", {"2", "always"}},
     {"TUTTI_MCAST_OVER", {"on", "rdma"}},
     {"TUTTI_MCAST_IF", {}},
     {"TUTTI_MCAST_ADDRESS",
@@ -215,10 +263,10 @@ const std::map<std::string, std::vector<std::string>> kMalformed = {
     {"TUTTI_MCAST_TTL", {"0", "256", "-1"}},
     {"TUTTI_MCAST_RATE", {"25", "fast", "-1mbit", "0mbit", "0", "1bit", "2000gbit"}},
     {"TUTTI_MCAST_CODE", {"0", "headers", "payload"}},
-    {"TUTTI_MCAST_SECRET", {"2", "yes"}},
-    {"TUTTI_MCAST_THREAD", {"2", "yes"}},
+    {"TUTTI_MCAST_SECRET", {"2", "auto"}},
+    {"TUTTI_MCAST_THREAD", {"2", "auto"}},
     {"TUTTI_MCAST_TEAMS", {"0", "65"}},
-    {"TUTTI_VERBS", {"1", "yes"}},
+    {"TUTTI_VERBS", {"2", "always"}},
     {"TUTTI_VERBS_DEVICE", {":1", "mlx5_0:", "mlx5_0:0", "mlx5_0:x", "mlx5_0:5", "a/b"}},
     {"TUTTI_VERBS_GID", {"256", "-1", "first"}},
     {"TUTTI_VERBS_PKEY", {"0x0", "0x8000", "0x10000", "8001", "0x", "default"}},
@@ -240,9 +288,9 @@ const std::map<std::string, std::vector<std::string>> kMalformed = {
     {"TUTTI_TUNED_TEXT", {}},
     {"TUTTI_SITE_NAMES", {}},
     {"TUTTI_SITE_OFF", {}},
-    {"TUTTI_SINGLE_COPY", {"1", "yes"}},
-    {"TUTTI_PRICE", {"1", "yes"}},
-    {"TUTTI_ARRIVALS", {"1", "yes"}},
+    {"TUTTI_SINGLE_COPY", {"2", "always"}},
+    {"TUTTI_PRICE", {"2", "always"}},
+    {"TUTTI_ARRIVALS", {"2", "always"}},
     {"TUTTI_TUNE", {"1", "on", "live:"}},
     {"TUTTI_SCRATCH", {"1", "65535", "2000G"}},
     {"TUTTI_BARRIER", {}},

@@ -22,9 +22,20 @@ TEST(ParseBytes, UnitsArePowersOfTwo) {
     EXPECT_EQ(parse_bytes("007"), 7u);
 }
 
+TEST(ParseBytes, UnitsAreWrittenInManyWays) {
+    for (const char* text : {"3M", "3MB", "3MiB", "3m", "3mb", "3mib", "3Mb"}) {
+        EXPECT_EQ(parse_bytes(text), 3u << 20) << text;
+    }
+    for (const char* text : {"2T", "2TB", "2tib", "2048G", "2048gb"}) {
+        EXPECT_EQ(parse_bytes(text), 2ull << 40) << text;
+    }
+    EXPECT_EQ(parse_bytes("1KB"), 1024u);
+    EXPECT_EQ(parse_bytes("7b"), 7u);
+}
+
 TEST(ParseBytes, NothingElse) {
-    for (const char* text : {"", " ", "K", "-1", "+1", " 1", "1 ", "1 K", "1.5K", "1KB", "1T",
-                             "0x10", "1K1", "1KiBB", "1m", "1g", "one", "1e3"}) {
+    for (const char* text : {"", " ", "K", "-1", "+1", " 1", "1 ", "1 K", "1.5K", "1P", "1Ki",
+                             "0x10", "1K1", "1KiBB", "1BB", "1iB", "one", "1e3"}) {
         EXPECT_EQ(parse_bytes(text), std::nullopt) << '"' << text << '"';
     }
 }
@@ -126,8 +137,13 @@ TEST(Rate, IsInBitsPerSecond) {
     EXPECT_EQ(parse_rate("2.5Gbit"), 2'500'000'000u);
     EXPECT_EQ(parse_rate("100Gbit/s"), 100'000'000'000u);
     EXPECT_EQ(parse_rate("1000Tbit"), 1'000'000'000'000'000u);
-    for (const char* text : {"", "100", "100G", "100GB", "-1Mbit", "1 Mbit", "0bit", "0.4bit",
-                             "1001Tbit", "Gbit", "1.2.3Mbit", "1e3bit", "1Mbit/h"}) {
+    // A capital B is a byte, of which nobody means so many.
+    for (const char* text : {"100G", "100g", "100Gb", "100Gb/s", "100Gbps", "100GBIT", "100Gbit"}) {
+        EXPECT_EQ(parse_rate(text), 100'000'000'000u) << text;
+    }
+    for (const char* text :
+         {"", "100", "100GB", "100GB/s", "100GBps", "100b/s/s", "-1Mbit", "1 Mbit", "0bit",
+          "0.4bit", "1001Tbit", "Gbit", "1.2.3Mbit", "1e3bit", "1Mbit/h"}) {
         EXPECT_FALSE(parse_rate(text)) << text;
     }
 }
@@ -140,8 +156,35 @@ TEST(Duration, IsInNanoseconds) {
     EXPECT_EQ(parse_duration("0.4ns"), 0u);
     EXPECT_EQ(parse_duration("0.6ns"), 1u);
     EXPECT_EQ(parse_duration("1000s"), 1'000'000'000'000u);
-    for (const char* text : {"", "1", "-1us", "us", "1 us", "1001s", "1min", "1u", ".us", "1US"}) {
+    EXPECT_EQ(parse_duration("1min"), 60'000'000'000u);
+    for (const char* text : {"", "1", "-1us", "us", "1 us", "1001s", "17min", "1u", ".us", "1US"}) {
         EXPECT_FALSE(parse_duration(text)) << text;
+    }
+}
+
+TEST(Duration, IsInSecondsWithoutAUnit) {
+    EXPECT_EQ(parse_seconds("0"), 0.0);
+    EXPECT_EQ(parse_seconds("0.5"), 0.5);
+    EXPECT_EQ(parse_seconds("10s"), 10.0);
+    EXPECT_EQ(parse_seconds("100ms"), 0.1);
+    EXPECT_EQ(parse_seconds("2min"), 120.0);
+    EXPECT_EQ(parse_seconds("1.5h"), 5400.0);
+    EXPECT_EQ(parse_seconds("1000000000000"), 1e12);
+    for (const char* text :
+         {"", "s", "-1s", "1 s", "1d", "1000000000001", "1000000000h", "1.2.3"}) {
+        EXPECT_FALSE(parse_seconds(text)) << text;
+    }
+}
+
+TEST(Switch, HasManyWords) {
+    for (const char* text : {"1", "on", "yes", "true", "ON", "Yes", "TRUE"}) {
+        EXPECT_EQ(parse_switch(text), true) << text;
+    }
+    for (const char* text : {"0", "off", "no", "false", "OFF", "No", "False"}) {
+        EXPECT_EQ(parse_switch(text), false) << text;
+    }
+    for (const char* text : {"", "2", "y", "n", "t", "maybe", "on ", "o", "enable", "01"}) {
+        EXPECT_EQ(parse_switch(text), std::nullopt) << text;
     }
 }
 

@@ -67,8 +67,10 @@ TEST(RunArguments, TheLastOfTwoHolds) {
 TEST(RunArguments, ErrorsNameWhatIsWrong) {
     EXPECT_EQ(error_of({"--reprot", "a"}), "unknown option --reprot; did you mean --report?");
     EXPECT_EQ(error_of({"-z", "a"}), "unknown option -z");
-    EXPECT_EQ(error_of({"--stall", "soon", "a"}), "--stall=soon: expected SECONDS");
-    EXPECT_EQ(error_of({"--stall", "-1", "a"}), "--stall=-1: expected SECONDS");
+    EXPECT_EQ(error_of({"--stall", "soon", "a"}),
+              "--stall=soon: expected SECONDS or a time, as in 100ms, 10s or 5min");
+    EXPECT_EQ(error_of({"--stall", "-1", "a"}),
+              "--stall=-1: expected SECONDS or a time, as in 100ms, 10s or 5min");
     EXPECT_EQ(error_of({"--stall=", "a"}), "--stall=: expected SECONDS");
     EXPECT_EQ(error_of({"--stall"}), "--stall: expected SECONDS");
     EXPECT_EQ(error_of({"--stall", "--", "a"}), "--stall: expected SECONDS");

@@ -98,8 +98,8 @@ TEST(Parameters, AMistakeIsALine) {
     EXPECT_EQ(
         complaint("[parameters]\nburst = \"2G\"\n"),
         "cluster.toml:2:9: burst = \"2G\": expected a number of bytes such as \"20K\", at most 1G");
-    EXPECT_EQ(complaint("[parameters]\nlong_in_turn = 1\n"),
-              "cluster.toml:2:16: long_in_turn = 1: expected true or false");
+    EXPECT_EQ(complaint("[parameters]\nlong_in_turn = 2\n"),
+              "cluster.toml:2:16: long_in_turn = 2: expected true or false");
     EXPECT_EQ(complaint("[parameters]\nmulticast_rate = \"1gbit\"\n"),
               "cluster.toml:1:1: multicast_latency is missing: of multicasts both are told, or "
               "neither");

@@ -63,13 +63,14 @@ TEST(Site, ADefaultThatAVariableContradictsIsLeftOut) {
         "[settings]\nTUTTI_STALL = 5\nTUTTI_ALLREDUCE = \"ring\"\nTUTTI_REDUCE = \"binomial\"\n";
     EXPECT_EQ(merged_with(forced, {"TUTTI_REPRODUCIBLE=1"}, left_out),
               (Entries{"TUTTI_STALL=5", "TUTTI_REPRODUCIBLE=1", "TUTTI_SITE_NAMES=TUTTI_STALL"}));
-    EXPECT_EQ(left_out,
-              "s.toml:3: TUTTI_ALLREDUCE=ring is left out of this job (TUTTI_ALLREDUCE=ring: under "
-              "TUTTI_REPRODUCIBLE only chain may run); s.toml:4: TUTTI_REDUCE=binomial is left out of "
-              "this job (TUTTI_REDUCE=binomial: under TUTTI_REPRODUCIBLE only chain may run)");
-    EXPECT_EQ(merged_with("[settings]\nTUTTI_REPRODUCIBLE = true\n", {"TUTTI_ALLREDUCE=ring"},
-                          left_out),
-              (Entries{"TUTTI_ALLREDUCE=ring"}));
+    EXPECT_EQ(
+        left_out,
+        "s.toml:3: TUTTI_ALLREDUCE=ring is left out of this job (TUTTI_ALLREDUCE=ring: under "
+        "TUTTI_REPRODUCIBLE only chain may run); s.toml:4: TUTTI_REDUCE=binomial is left out of "
+        "this job (TUTTI_REDUCE=binomial: under TUTTI_REPRODUCIBLE only chain may run)");
+    EXPECT_EQ(
+        merged_with("[settings]\nTUTTI_REPRODUCIBLE = true\n", {"TUTTI_ALLREDUCE=ring"}, left_out),
+        (Entries{"TUTTI_ALLREDUCE=ring"}));
     EXPECT_EQ(left_out,
               "s.toml:2: TUTTI_REPRODUCIBLE=1 is left out of this job (TUTTI_ALLREDUCE=ring: under "
               "TUTTI_REPRODUCIBLE only chain may run)");
@@ -102,8 +103,27 @@ TEST(Site, ProgramsAreDeniedByNameOrPath) {
     EXPECT_EQ(site.denial(""), "");
 }
 
+// As in a variable.
+TEST(Site, SwitchesTakeManyWords) {
+    for (const std::string word : {"true", "1", "\"on\"", "\"YES\""}) {
+        const auto site = Site::parse("enabled = " + word + "\n[settings]\nTUTTI_CHECK = " + word +
+                                          "\nTUTTI_MCAST = " + word + "\n",
+                                      "s.toml");
+        ASSERT_TRUE(site) << site.error().message;
+        EXPECT_TRUE(site.value().enabled);
+        const auto merged = merge(site, "", {});
+        EXPECT_TRUE(parse_settings(merged.entries).value().check) << word;
+        EXPECT_EQ(parse_settings(merged.entries).value().mcast.choice, McastChoice::kOn) << word;
+    }
+    for (const std::string word : {"false", "0", "\"off\"", "\"No\""}) {
+        const auto site = Site::parse("enabled = " + word + "\n", "s.toml");
+        ASSERT_TRUE(site) << site.error().message;
+        EXPECT_FALSE(site.value().enabled) << word;
+    }
+}
+
 TEST(Site, WhatIsWrongIsNamedWithItsLine) {
-    EXPECT_EQ(complaint("enabled = 1"), "s.toml:1:11: enabled: expected true or false, not 1");
+    EXPECT_EQ(complaint("enabled = 2"), "s.toml:1:11: enabled: expected true or false, not 2");
     EXPECT_EQ(complaint("\nenable = true"),
               "s.toml:2:1: unknown key enable; did you mean enabled?");
     EXPECT_EQ(complaint("deny = \"a\""),
@@ -114,7 +134,8 @@ TEST(Site, WhatIsWrongIsNamedWithItsLine) {
     EXPECT_EQ(complaint("[settings]\nTUTTI_STAL = 1"),
               "s.toml:2:1: unknown key TUTTI_STAL; did you mean TUTTI_STALL?");
     EXPECT_EQ(complaint("[settings]\nTUTTI_STALL = \"soon\""),
-              "s.toml:2:15: TUTTI_STALL=soon: expected SECONDS");
+              "s.toml:2:15: TUTTI_STALL=soon: expected SECONDS or a time, as in 100ms, 10s or "
+              "5min");
     EXPECT_EQ(complaint("[settings]\nTUTTI_STALL = []"),
               "s.toml:2:15: TUTTI_STALL: expected a text, a number or true or false, not a list");
     EXPECT_EQ(complaint("[settings]\nTUTTI_REPORT = \"a\\nb\""),
