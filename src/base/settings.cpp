@@ -16,6 +16,8 @@ using namespace setting_values;
 
 namespace {
 
+constexpr std::string_view kTutti = "TUTTI_";
+
 // By value.
 constexpr const char* kLayouts[] = {"auto", "flat", "tree"};
 constexpr const char* kIsas[] = {"auto", "baseline", "avx2", "avx512"};
@@ -180,7 +182,7 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
 template <size_t collective, bool is_variable>
 constexpr auto kSpelled = [] {
     constexpr std::string_view kName = kCollectives[collective].name;
-    constexpr std::string_view kPrefix = is_variable ? "TUTTI_" : "--";
+    constexpr std::string_view kPrefix = is_variable ? kTutti : "--";
     std::array<char, kPrefix.size() + kName.size()> text{};
     char* end = std::copy(kPrefix.begin(), kPrefix.end(), text.begin());
     for (const char letter : kName) {
@@ -266,28 +268,38 @@ constexpr auto kEntries = [] {
     return all;
 }();
 
-Error unknown_name(std::string_view name) {
+// The words of which the names of modules' variables are made.
+constexpr auto kModuleWords = std::to_array<std::string_view>(
+    {"BASE",       "BIN",     "BINDIR", "CFLAGS",    "CXXFLAGS", "DATA",       "DIR",
+     "DIRS",       "DOC",     "DOCDIR", "DOCS",      "ETC",      "EXAMPLES",   "FLAGS",
+     "FOLDER",     "HOME",    "INC",    "INCDIR",    "INCLUDE",  "INCLUDEDIR", "INCLUDES",
+     "INSTALL",    "LDFLAGS", "LIB",    "LIB64",     "LIBDIR",   "LIBEXEC",    "LIBPATH",
+     "LIBRARIES",  "LIBRARY", "LIBS",   "LINK",      "MAN",      "MANPATH",    "MODULE",
+     "OPTS",       "PATH",    "PKG",    "PKGCONFIG", "POST",     "PREFIX",     "PYTHON",
+     "PYTHONPATH", "RELEASE", "ROOT",   "SHARE",     "SRC",      "VER",        "VERSION"});
+
+std::string unknown_line(std::string_view name) {
     std::array<std::string_view, kEntries.size()> names;
     for (size_t i = 0; i < names.size(); ++i) names[i] = kEntries[i].doc.variable;
-    std::string message = "unknown variable ";
-    message += printable(name);
+    std::string message = "unknown variable " + printable(name) + " is ignored";
     if (const auto close = nearest(name, names)) {
-        message += "; did you mean ";
-        message += *close;
-        message += "?";
+        message += "; did you mean " + std::string(*close) + "?";
     }
-    return {ErrorCode::kArgument, std::move(message)};
+    return message;
 }
 
 Result<Done> apply(Settings& settings, std::string_view text) {
     const size_t equals = text.find('=');
     const std::string_view name = text.substr(0, equals);
-    if (name != "TUTTI" && !name.starts_with("TUTTI_")) return Done{};
-    const auto* entry = std::find_if(kEntries.begin(), kEntries.end(),
-                                     [&](const Entry& e) { return e.doc.variable == name; });
-    if (entry == kEntries.end()) return unknown_name(name);
+    if (name != "TUTTI" && !name.starts_with(kTutti)) return Done{};
     const std::string_view value = equals == std::string_view::npos ? "" : text.substr(equals + 1);
     if (value.empty()) return Done{};  // as in a shell's `NAME= command`: unset
+    const auto* entry = std::find_if(kEntries.begin(), kEntries.end(),
+                                     [&](const Entry& e) { return e.doc.variable == name; });
+    if (entry == kEntries.end()) {
+        if (!is_of_modules(name)) settings.unknown.push_back(unknown_line(name));
+        return Done{};
+    }
     if (entry->set(settings, value)) return Done{};
     std::string message =
         std::string(name) + "=" + printable(value) + ": expected " + std::string(entry->doc.value);
@@ -326,11 +338,19 @@ Result<Settings> parse_settings(std::span<const std::string> entries) {
     return settings;
 }
 
+bool is_of_modules(std::string_view variable) {
+    if (!variable.starts_with(kTutti)) return false;
+    return std::ranges::all_of(
+        split(variable.substr(kTutti.size()), '_'),
+        [](std::string_view word) { return std::ranges::count(kModuleWords, word) != 0; });
+}
+
 std::vector<std::string> tutti_entries(const char* const* environment) {
     std::vector<std::string> entries;
     for (; environment && *environment; ++environment) {
         const std::string_view text(*environment);
-        if (!text.starts_with("TUTTI_") && !text.starts_with("TUTTI=")) continue;
+        if (!text.starts_with(kTutti) && !text.starts_with("TUTTI=")) continue;
+        if (is_of_modules(text.substr(0, text.find('=')))) continue;
         if (!text.ends_with('=') || text.find('=') != text.size() - 1) entries.emplace_back(text);
     }
     std::sort(entries.begin(), entries.end());

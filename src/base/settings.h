@@ -132,6 +132,8 @@ struct Settings {
     std::string faults_text;  // as it was given
     std::string fabric_file;  // for `tutti fabric`: what describes the cluster
     std::string mpi_library;  // for `tutti bench`: the host MPI's libmpi
+    // A line for each variable that is none of these; it has no effect.
+    std::vector<std::string> unknown;
 };
 
 struct SettingDoc {
@@ -151,12 +153,18 @@ std::string_view forced_variable(tutti_collective collective);
 // The whole table, in the order of the documentation.
 std::span<const SettingDoc> setting_docs();
 
-// entries: "TUTTI_NAME=value". Entries whose name does not begin with TUTTI are ignored. An unknown
-// name or a malformed value is an error that names it (and the nearest known name). An empty value
-// means that the variable is unset. Later entries win, but TUTTI_SITE_OFF is above all.
+// entries: "TUTTI_NAME=value". Entries whose name does not begin with TUTTI are ignored, and so are
+// those of modules. A malformed value is an error that names it; an unknown name is a line in
+// Settings::unknown, with the nearest known name. An empty value means that the variable is unset.
+// Later entries win, but TUTTI_SITE_OFF is above all.
 Result<Settings> parse_settings(std::span<const std::string> entries);
 
-// The TUTTI entries of an environment block that are not empty, sorted by name.
+// A variable such as TUTTI_ROOT or TUTTI_LIB_DIR: module systems and package managers set these for
+// every package, and so for this one. No setting has such a name.
+bool is_of_modules(std::string_view variable);
+
+// The TUTTI entries of an environment block that are not empty, sorted by name; without those of
+// modules.
 std::vector<std::string> tutti_entries(const char* const* environment);
 
 }  // namespace tutti

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/settings.h"
 #include "base/text.h"
 #include "cli/bench.h"
 #include "cli/bench_options.h"
@@ -102,7 +103,17 @@ int help_main(const std::vector<std::string>& words) {
     return complain(tutti::cli::unknown_word("help page", words[0], known));
 }
 
+// Variables that mean nothing. Of programs that are run, rank 0 says it.
+void tell_unknown_variables() {
+    const auto settings = tutti::parse_settings(tutti::tutti_entries(environ));
+    if (!settings) return;  // whoever needs them says what is wrong
+    for (const std::string& line : settings.value().unknown) {
+        fmt::print(stderr, "tutti: {}\n", line);
+    }
+}
+
 int dispatch(const std::string& word, const std::vector<std::string>& rest) {
+    if (word != "run") tell_unknown_variables();
     for (const Command& command : kCommands) {
         if (word == command.name) return command.main(rest);
     }

@@ -10,6 +10,27 @@ namespace {
 
 constexpr size_t kTextColumns = 92;
 
+constexpr std::string_view kIntroduction = R"(# Settings
+
+Written by `tutti info --settings --markdown > docs/settings.md` from the one table in
+`src/base/settings.cpp`; a test compares them. Do not edit.
+
+Rank 0's variables hold for all ranks. `tutti run` takes the options; an option beats the
+variable. BYTES may end in K, M, G or T, also KB or KiB (powers of two), SECONDS and
+MICROSECONDS in ns, us, ms, s, min or h, and RATE in mbit, Gbit, M or G. A switch (`0|1`,
+`on|off`) takes 1, on, yes and true, and 0, off, no and false, in letters of any case; given as
+an option without a value it means 1. An empty variable (`TUTTI_REPORT=`) means unset. A
+malformed value is an error that names it. An unknown variable is ignored, and rank 0 says so in
+one line. The variables that module systems set for every package (`TUTTI_ROOT`,
+`TUTTI_VERSION`, `TUTTI_LIB_DIR` ...) pass without a word.
+
+A site may give defaults, and switch everything off, in `/etc/tutti/settings.toml`
+([formats/settings.md](formats/settings.md)); `tutti info` says where each setting comes from.
+
+| Variable | Option | Value | Default | Meaning |
+|---|---|---|---|---|
+)";
+
 // Breaks a sentence into indented lines.
 std::string wrapped(std::string_view text, std::string_view indent) {
     std::string result;
@@ -46,27 +67,7 @@ std::string settings_text() {
 }
 
 std::string settings_markdown() {
-    std::string text =
-        "# Settings\n\n"
-        "Written by `tutti info --settings --markdown > docs/settings.md` from the one table in\n"
-        "`src/base/settings.cpp`; a test compares them. Do not edit.\n\n"
-        "Rank 0's variables hold for all ranks. `tutti run` takes the options; an option beats "
-        "the\n"
-        "variable. BYTES may end in K, M, G or T, also KB or KiB (powers of two), SECONDS and\n"
-        "MICROSECONDS in ns, us, ms, s, min or h, and RATE in mbit, Gbit, M or G. A switch "
-        "(`0|1`,\n"
-        "`on|off`) takes 1, on, yes and true, and 0, off, no and false, in letters of any case; "
-        "given as an\n"
-        "option without a value it means 1. An empty variable (`TUTTI_REPORT=`) means unset. An "
-        "unknown "
-        "variable\n"
-        "or a malformed value is an error that names it. A site may give defaults, and switch "
-        "everything\n"
-        "off, in `/etc/tutti/settings.toml` ([formats/settings.md](formats/settings.md)); "
-        "`tutti info` says\n"
-        "where each setting comes from.\n\n"
-        "| Variable | Option | Value | Default | Meaning |\n"
-        "|---|---|---|---|---|\n";
+    std::string text(kIntroduction);
     for (const SettingDoc& doc : setting_docs()) {
         const std::string option = doc.option.empty() ? "" : fmt::format("`{}`", doc.option);
         text += fmt::format("| `{}` | {} | {} | {} | {} |\n", doc.variable, option, cell(doc.value),

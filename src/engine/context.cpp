@@ -83,7 +83,12 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
     }
     context->fill_setting_texts();
     context->fill_fund();
+    if (params.job_rank == 0) context->tell_of_settings();
     return context;
+}
+
+void Context::tell_of_settings() const {
+    for (const std::string& line : settings_.unknown) log(TUTTI_LOG_WARN, line);
 }
 
 arena::ProcessId Context::process() const {

@@ -200,6 +200,7 @@ class Context {
 
   private:
     Context() = default;
+    void tell_of_settings() const;
     void fill_setting_texts();
     void spend_fund();
     void fill_fund();

@@ -111,12 +111,22 @@ struct Meeting {
     bool site_is_broken = false;          // at rank 0, which has said so
 };
 
+// Without variables that are no settings, such as those of modules.
+std::vector<std::string> known_of(std::vector<std::string> entries) {
+    std::erase_if(entries, [](const std::string& one) {
+        const std::string name = one.substr(0, one.find('='));
+        return tutti_context_setting(front.context, name.c_str()) == nullptr;
+    });
+    return entries;
+}
+
 // Collective over the world. Rank 0 tells who was given other settings than itself.
 void tell_differences(const Meeting& meeting) {
     char own[kNamesBytes] = {};
     Trouble untold;  // a line for people, which may be left away
     attempt(untold, [&] {
-        const std::string names = differing_names(meeting.mine, own_of(meeting.held));
+        const std::string names =
+            differing_names(known_of(meeting.mine), known_of(own_of(meeting.held)));
         snprintf(own, sizeof own, "%s", names.c_str());
     });
     int differs = own[0] != '\0' ? 1 : 0, any = 0;

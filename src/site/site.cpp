@@ -207,9 +207,9 @@ Merged merge(const Result<Site>& site, std::string_view program, std::span<const
     result.is_broken = !site;
     result.off = site ? site.value().denial(program) : site.error().message;
     std::vector<std::string> kept;
-    // Nobody but the site's file says what the site says.
+    // Nobody but the site's file says what the site says. What modules set says nothing.
     std::ranges::copy_if(own, std::back_inserter(kept), [](const std::string& entry) {
-        return !entry.starts_with("TUTTI_SITE_");
+        return !entry.starts_with("TUTTI_SITE_") && !is_of_modules(name_of(entry));
     });
     std::vector<Default> defaults;
     if (result.off.empty()) defaults = site.value().defaults;

@@ -106,6 +106,16 @@ TEST_F(Transcript, InfoShowsTheSettingsInForce) {
     EXPECT_NE(answer.out.find("by TUTTI=off\n"), std::string::npos);
 }
 
+TEST_F(Transcript, UnknownVariablesAreToldAndEndNothing) {
+    for (const char* command : {"info --settings", "explain bcast --ranks 4 --bytes 8", "help"}) {
+        const Answer answer = tutti(command, "TUTTI_CHEK=1 TUTTI_HOME=/opt/tutti");
+        EXPECT_EQ(answer.status, 0) << command;
+        EXPECT_EQ(answer.err,
+                  "tutti: unknown variable TUTTI_CHEK is ignored; did you mean TUTTI_CHECK?\n")
+            << command;
+    }
+}
+
 TEST_F(Transcript, InfoFindsLaunchersAndSaysWhatIsNone) {
     make_launcher("mpirun", "mpirun (Open MPI) 9.8.7");
     make_launcher("mpiexec", "something else");

@@ -157,13 +157,50 @@ TEST(Settings, LaterEntriesWin) {
     EXPECT_FALSE(parsed.value().check);
 }
 
+std::vector<std::string> unknown(const std::vector<std::string>& entries) {
+    const auto parsed = parse(entries);
+    EXPECT_TRUE(parsed);
+    return parsed ? parsed.value().unknown : std::vector<std::string>{};
+}
+
+// They end nothing; the rest holds.
 TEST(Settings, UnknownNamesAreNamed) {
-    EXPECT_EQ(complaint("TUTTI_CHEK=1"), "unknown variable TUTTI_CHEK; did you mean TUTTI_CHECK?");
-    EXPECT_EQ(complaint("TUTTI_SOMETHING_ELSE=1"), "unknown variable TUTTI_SOMETHING_ELSE");
-    EXPECT_EQ(complaint("TUTTI_="), "unknown variable TUTTI_; did you mean TUTTI?");
-    EXPECT_EQ(complaint("TUTTI_SOMETHING\n=1"), "unknown variable TUTTI_SOMETHING\\x0a");
+    using Lines = std::vector<std::string>;
+    EXPECT_EQ(unknown({"TUTTI_CHEK=1"}),
+              Lines{"unknown variable TUTTI_CHEK is ignored; did you mean TUTTI_CHECK?"});
+    EXPECT_EQ(unknown({"TUTTI_SOMETHING_ELSE=1", "TUTTI_CHEK=0"}),
+              (Lines{"unknown variable TUTTI_SOMETHING_ELSE is ignored",
+                     "unknown variable TUTTI_CHEK is ignored; did you mean TUTTI_CHECK?"}));
+    EXPECT_EQ(unknown({"TUTTI_SOMETHING\n=1"}),
+              Lines{"unknown variable TUTTI_SOMETHING\\x0a is ignored"});
+    // Empty means unset, whatever its name.
+    EXPECT_EQ(unknown({"TUTTI_=", "TUTTI_CHEK"}), Lines{});
     // Names are spelt in capitals.
-    EXPECT_TRUE(parse({"tutti_check=1"}));
+    EXPECT_EQ(unknown({"tutti_check=1"}), Lines{});
+    const auto parsed = parse({"TUTTI_CHEK=1", "TUTTI_CHECK=1"});
+    EXPECT_TRUE(parsed.value().check);
+}
+
+// What modules, Spack and EasyBuild set for every package.
+TEST(Settings, NamesOfModulesPass) {
+    const std::vector<std::string> entries{
+        "TUTTI_ROOT=/opt/tutti",    "TUTTI_HOME=/opt/tutti",
+        "TUTTI_DIR=/opt/tutti",     "TUTTI_VERSION=1.2",
+        "TUTTI_BASE=/opt",          "TUTTI_PREFIX=/opt",
+        "TUTTI_PATH=/opt",          "TUTTI_BIN=/opt/bin",
+        "TUTTI_LIB=/opt/lib",       "TUTTI_LIBDIR=/opt/lib",
+        "TUTTI_INC=/opt/i",         "TUTTI_INCLUDE=/opt/i",
+        "TUTTI_INCLUDE_DIR=/opt/i", "TUTTI_LIB_PATH=/opt",
+        "TUTTI_INSTALL_DIR=/opt",   "TUTTI_LIBRARY_PATH=/opt/lib"};
+    EXPECT_EQ(unknown(entries), std::vector<std::string>{});
+    std::vector<const char*> environment;
+    for (const std::string& entry : entries) environment.push_back(entry.c_str());
+    environment.push_back("TUTTI_CHEK=1");
+    environment.push_back(nullptr);
+    EXPECT_EQ(tutti_entries(environment.data()), std::vector<std::string>{"TUTTI_CHEK=1"});
+    EXPECT_EQ(unknown({"TUTTI_RULES_PATH=/r", "TUTTI__DIR=/", "TUTTI_ROOTS=/"}).size(), 3u);
+    // None of the settings passes for one.
+    for (const SettingDoc& doc : setting_docs()) EXPECT_FALSE(is_of_modules(doc.variable));
 }
 
 TEST(Settings, SwitchesTakeManyWords) {

@@ -123,8 +123,8 @@ TEST(Teams, AMemberThatCannotKeepIt) {
     const ContextPtr context = make_context({});
     Meeting meeting(3);
     run_threads(3, [&](uint32_t rank) {
-        const Made made = make_team(context.get(), meeting, rank, "the crew", nullptr, 1, false,
-                                    rank == 1);
+        const Made made =
+            make_team(context.get(), meeting, rank, "the crew", nullptr, 1, false, rank == 1);
         EXPECT_EQ(made.status, TUTTI_ERR_MEMORY);
         EXPECT_EQ(made.message, "rank 1: out of memory");
         EXPECT_EQ(made.team, nullptr);
@@ -319,7 +319,7 @@ TEST(Contexts, SettingsAreReadAndNamed) {
     EXPECT_EQ(tutti_context_setting(context.get(), nullptr), nullptr);
     EXPECT_EQ(tutti_context_setting(nullptr, "TUTTI"), nullptr);
 
-    const char* bad[] = {"TUTTI_CHEK=1"};
+    const char* bad[] = {"TUTTI_CHECK=2"};
     tutti_context_params params{};
     params.struct_bytes = sizeof(params);
     params.settings = bad;
@@ -328,10 +328,40 @@ TEST(Contexts, SettingsAreReadAndNamed) {
     char message[128] = "";
     EXPECT_EQ(tutti_context_create(&params, &none, message, sizeof(message)), TUTTI_ERR_ARGUMENT);
     EXPECT_EQ(none, nullptr);
-    EXPECT_STREQ(message, "unknown variable TUTTI_CHEK; did you mean TUTTI_CHECK?");
+    EXPECT_STREQ(message, "TUTTI_CHECK=2: expected 0|1");
     params.struct_bytes = 1;
     EXPECT_EQ(tutti_context_create(&params, &none, message, sizeof(message)), TUTTI_ERR_ARGUMENT);
     EXPECT_EQ(tutti_context_create(nullptr, &none, nullptr, 0), TUTTI_ERR_ARGUMENT);
+}
+
+// One process says it; modules' variables are none of ours.
+TEST(Contexts, UnknownSettingsAreTold) {
+    const char* settings[] = {"TUTTI_CHEK=1", "TUTTI_CHUNK=2M", "TUTTI_ROOT=/opt/tutti"};
+    for (const uint32_t rank : {0u, 1u}) {
+        std::vector<std::string> lines;
+        tutti_context_params params{};
+        params.struct_bytes = sizeof(params);
+        params.settings = settings;
+        params.settings_count = std::size(settings);
+        params.job_rank = rank;
+        params.job_size = 2;
+        params.log_user = &lines;
+        params.log = [](void* user, tutti_log_level level, const char* line) {
+            EXPECT_EQ(level, TUTTI_LOG_WARN);
+            static_cast<std::vector<std::string>*>(user)->emplace_back(line);
+        };
+        tutti_context* made = nullptr;
+        ASSERT_EQ(tutti_context_create(&params, &made, nullptr, 0), TUTTI_OK);
+        const ContextPtr context(made);
+        EXPECT_STREQ(tutti_context_setting(made, "TUTTI_CHUNK"), "2097152");
+        if (rank != 0) {
+            EXPECT_EQ(lines, std::vector<std::string>{});
+            continue;
+        }
+        const std::vector<std::string> expected{
+            "unknown variable TUTTI_CHEK is ignored; did you mean TUTTI_CHECK?"};
+        EXPECT_EQ(lines, expected);
+    }
 }
 
 TEST(Texts, EveryStatusHasItsOwn) {
