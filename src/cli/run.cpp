@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "base/settings.h"
@@ -26,6 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr int kUsageStatus = 2;
 constexpr int kNotFoundStatus = 127;  // As a shell's.
+constexpr const char* kMarkVariable = "TUTTI_REPORT_MARK";
 
 int complain(std::string_view message, int status = kUsageStatus) {
     fmt::print(stderr, "tutti: {}\n", message);
@@ -59,8 +61,11 @@ class ReportMark {
     ReportMark() {
         std::error_code error;
         const fs::path parent = fs::temp_directory_path(error);
-        problem_ = error ? error.message() : std::string();
-        if (!error) problem_ = files::make_private_folder(fs::absolute(parent, error), directory_);
+        std::string why = error ? error.message() : std::string();
+        if (!error) why = files::make_private_folder(fs::absolute(parent, error), directory_);
+        if (why.empty()) return;
+        const std::string asked = environment_text("TMPDIR");
+        problem_ = fmt::format("{}: {}", asked.empty() ? parent.string() : printable(asked), why);
     }
     ReportMark(const ReportMark&) = delete;
     ReportMark& operator=(const ReportMark&) = delete;
@@ -74,7 +79,7 @@ class ReportMark {
     [[nodiscard]] std::string file() const { return directory_ + "/mark"; }
     [[nodiscard]] bool touched() const {
         std::error_code error;
-        return fs::exists(file(), error);
+        return !directory_.empty() && fs::exists(file(), error);
     }
 
   private:
@@ -129,19 +134,47 @@ Result<int> start(const RunArguments& arguments, const Launch& launch, const std
 
 // Marks, files and settings that the report needs. Returns its file, empty for a table.
 Result<std::string> prepare_report(RunArguments& arguments, const ReportMark& mark) {
-    if (!mark.problem().empty()) {
-        return Error{ErrorCode::kSystem,
-                     fmt::format("no temporary directory for the report: {}", mark.problem())};
+    if (mark.problem().empty()) {
+        set_entry(arguments.entries, kMarkVariable, mark.file());
+    } else if (is_first_rank()) {
+        fmt::print(stderr,
+                   "tutti: no temporary directory ({}): if no report comes, nothing will be said\n",
+                   mark.problem());
     }
-    set_entry(arguments.entries, "TUTTI_REPORT_MARK", mark.file());
     if (arguments.settings.report == "1") return std::string();
     auto file = report_file(arguments.settings.report);
     if (file) set_entry(arguments.entries, "TUTTI_REPORT", file.value());
     return file;
 }
 
+// Commands that hand a job to a queue and end.
+bool is_submission(std::string_view program) {
+    constexpr auto kNames = std::to_array<std::string_view>(
+        {"sbatch", "qsub", "bsub", "msub", "pjsub", "llsubmit", "oarsub", "ccc_msub", "batch"});
+    return std::ranges::count(kNames, base_name(program)) != 0;
+}
+
+// Why no report has come, as far as it can be told from here; empty where nothing can.
+std::string missing_report(const RunArguments& arguments, const Launch& launch,
+                           const ReportMark& mark, int status) {
+    // A job that ends badly never comes to MPI_Finalize; that is no doubt about the program.
+    if (status != 0) return fmt::format("no report: the command ended with status {}", status);
+    if (is_submission(arguments.command[0])) {
+        return fmt::format("{} hands the job in and ends; the report comes when the job runs",
+                           printable(arguments.command[0]));
+    }
+    // The ranks of srun are on other hosts.
+    if (!mark.problem().empty() || launch.style == Style::kSlurm) return {};
+    return fmt::format(
+        "no collective was seen on this host: no MPI program called MPI_Finalize under Tutti (is "
+        "{} an MPI program?)",
+        printable(launch.application));
+}
+
 Result<int> run_with_report(RunArguments& arguments, const Launch& launch,
                             const std::string& path) {
+    // Of a `tutti run` that has started this one.
+    const std::string outer_mark = environment_text(kMarkVariable);
     const ReportMark mark;
     const auto file = prepare_report(arguments, mark);
     if (!file) return file.error();
@@ -150,18 +183,14 @@ Result<int> run_with_report(RunArguments& arguments, const Launch& launch,
     const auto former = fs::last_write_time(file.value(), error);
     const bool existed = !error;
     auto status = start(arguments, launch, path);
-    if (!status || mark.touched()) return status;
     const auto latest = fs::last_write_time(file.value(), error);
-    if (!error && (!existed || latest != former)) return status;
-    if (status.value() != 0) {
-        // A job that ends badly never comes to MPI_Finalize; that is no doubt about the program.
-        fmt::print(stderr, "tutti: no report: the command ended with status {}\n", status.value());
-        return status;
+    const bool is_there = mark.touched() || (!error && (!existed || latest != former));
+    if (status && !is_there && is_first_rank()) {
+        const std::string line = missing_report(arguments, launch, mark, status.value());
+        if (!line.empty()) fmt::print(stderr, "tutti: {}\n", line);
     }
-    fmt::print(stderr,
-               "tutti: no collective was seen: no MPI program called MPI_Finalize under Tutti (is "
-               "{} an MPI program?)\n",
-               printable(launch.application));
+    // All there is to say about the report has been said.
+    if (!outer_mark.empty()) static_cast<void>(files::make_mark(outer_mark));
     return status;
 }
 

@@ -221,8 +221,8 @@ TEST_F(Run, AReportThatNobodyGave) {
     const Answer answer = run("--report=r.json -- mpirun ./app");
     EXPECT_EQ(answer.status, 0);
     EXPECT_EQ(answer.err,
-              "tutti: no collective was seen: no MPI program called MPI_Finalize under Tutti (is "
-              "mpirun an MPI program?)\n");
+              "tutti: no collective was seen on this host: no MPI program called MPI_Finalize "
+              "under Tutti (is mpirun an MPI program?)\n");
     EXPECT_NE(answer.out.find("TUTTI_REPORT=" + (here() / "r.json").string() + "\n"),
               std::string::npos);
     EXPECT_FALSE(fs::exists(here() / "r.json"));
@@ -293,18 +293,54 @@ TEST_F(Run, AReportDoesNotFollowAPlantedLink) {
               "65534 in " +
                   open + ", where everybody may write\n");
     const Answer way = run("--report -- mpirun -n 2 ./app", "TMPDIR=../open/way");
-    EXPECT_EQ(way.err,
-              "tutti: no temporary directory for the report: refused: the link way of "
-              "user 65534 in " +
-                  open + ", where everybody may write\n");
+    EXPECT_EQ(
+        way.err,
+        "tutti: no temporary directory (../open/way: refused: the link way of user 65534 in " +
+            open + ", where everybody may write): if no report comes, nothing will be said\n");
+    EXPECT_EQ(way.out.find("TUTTI_REPORT_MARK"), std::string::npos);
     EXPECT_EQ(text_of(here() / "victim"), "precious");
 }
 
 TEST_F(Run, ATemporaryDirectoryThatIsNotThere) {
-    const Answer answer = run("--report -- mpirun ./app", "TMPDIR=/nonexistent");
-    EXPECT_EQ(answer.status, 2);
-    EXPECT_EQ(answer.out, "");
-    EXPECT_EQ(lines(answer.err), 1u);
+    for (const char* folder : {"/nonexistent", "/dev/null", "/proc"}) {
+        const Answer answer = run("--report -- mpirun ./app", "TMPDIR=" + std::string(folder));
+        EXPECT_EQ(answer.status, 0);
+        EXPECT_EQ(answer.out, "-x\nLD_PRELOAD=" + library() + "\n-x\nTUTTI_REPORT=1\n./app\n");
+        EXPECT_EQ(answer.err.find("tutti: no temporary directory ("), 0u) << answer.err;
+        EXPECT_EQ(lines(answer.err), 1u) << answer.err;
+    }
+    // A file is watched all the same.
+    const std::string missing = "TMPDIR=/nonexistent";
+    EXPECT_EQ(lines(run("--report=r.json -- sh -c ': > \"$TUTTI_REPORT\"'", missing).err), 1u);
+    EXPECT_EQ(lines(run("--report -- sh -c 'exit 3'", missing).err), 2u);
+}
+
+// Started by a launcher, once for each rank: the first alone knows of a report.
+TEST_F(Run, OtherRanksDoNotWonder) {
+    for (const char* name : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+        const std::string variable = name;
+        EXPECT_EQ(run("--report -- sh -c :", variable + "=3").err, "") << name;
+        EXPECT_EQ(run("--report -- sh -c 'exit 3'", variable + "=3").err, "") << name;
+        EXPECT_EQ(lines(run("--report -- sh -c :", variable + "=0").err), 1u) << name;
+    }
+}
+
+TEST_F(Run, OneOfNestedCommandsWonders) {
+    const std::string inner = "-- ../bin/tutti run --report ";
+    EXPECT_EQ(run("--report " + inner + "-- sh -c ': > \"$TUTTI_REPORT_MARK\"'").err, "");
+    const Answer none = run("--report " + inner + "-- sh -c :");
+    EXPECT_EQ(lines(none.err), 1u) << none.err;
+    EXPECT_NE(none.err.find("(is sh an MPI program?)"), std::string::npos) << none.err;
+    EXPECT_EQ(lines(run("--report " + inner + "-- sh -c 'exit 3'").err), 1u);
+    EXPECT_TRUE(left_nothing());
+}
+
+TEST_F(Run, OfAJobThatRunsElsewhereNothingIsSeen) {
+    make_launcher("sbatch", "slurm 23");
+    EXPECT_EQ(run("--report -- sbatch job.sh").err,
+              "tutti: sbatch hands the job in and ends; the report comes when the job runs\n");
+    EXPECT_EQ(run("--report -- srun ./app").err, "");
+    EXPECT_EQ(run("-- sbatch job.sh").err, "");
 }
 
 }  // namespace
