@@ -154,6 +154,31 @@ bool says_multicast() {
         merged.entries, [](const std::string& entry) { return entry.starts_with("TUTTI_MCAST="); });
 }
 
+// A program behind the launcher, which would be run with Tutti's own words as its arguments; empty
+// where there is none. The value of an option that is not known passes.
+std::string program_of(const std::vector<std::string>& words) {
+    const std::string path = environment_text("PATH");
+    const IsProgram is_program = [&](const std::string& word) {
+        return find_program(word, path).has_value();
+    };
+    const auto launch = make_launch(words, path);
+    if (!launch || launch.value().style == Style::kInherit) return {};
+    const Style style = launch.value().style;
+    for (const AppContext& context :
+         split_contexts(words, launch.value().launcher, style, is_program)) {
+        if (context.application != context.end) return words[context.application];
+        for (size_t i = context.begin; i < context.end; ++i) {
+            if (!words[i].starts_with('-')) return words[i];
+            const std::string next = i + 1 < context.end ? words[i + 1] : "";
+            const size_t values = option_values(style, words[i], next);
+            const bool may_have_one = values == 0 && words[i].find('=') == std::string::npos &&
+                                      next.find('/') == std::string::npos;
+            i += may_have_one ? 1 : values;
+        }
+    }
+    return {};
+}
+
 int run_job(const std::vector<std::string>& launcher, const TuneOptions& options) {
     std::vector<std::string> words;
     // A former file, of this cluster or of another one, has no part in it.
@@ -171,7 +196,7 @@ int run_job(const std::vector<std::string>& launcher, const TuneOptions& options
     return run_main(words);
 }
 
-Result<uint64_t> seconds_of(const Words& words) {
+Result<uint64_t> tuning_seconds(const Words& words) {
     const std::string* text = words.find("--seconds");
     if (!text) return kSecondsUsual;
     const auto value = parse_seconds(*text);
@@ -189,10 +214,15 @@ int tune_cluster(const Words& words, std::span<const std::string> behind) {
                         "-n 64",
                         printable(words.others().front())));
     }
-    const auto seconds = seconds_of(words);
+    const auto seconds = tuning_seconds(words);
     if (!seconds) return say_wrong_use(seconds.error().message);
     const auto launcher = launcher_words(behind);
     if (!launcher) return say_wrong_use(launcher.error().message);
+    if (const std::string program = program_of(launcher.value()); !program.empty()) {
+        return say_wrong_use(fmt::format(
+            "{}: it measures the cluster, not a program; leave it away: tutti tune -- mpirun -n 64",
+            printable(program)));
+    }
     const auto output = output_file(words);
     if (!output) return say_wrong_use(output.error().message);
 
@@ -205,6 +235,10 @@ int tune_cluster(const Words& words, std::span<const std::string> behind) {
     options.seconds = std::max<uint64_t>(seconds.value() / kLinksShare, 1);
     const auto start = std::chrono::steady_clock::now();
     int status = run_job(launcher.value(), options);
+    if (status == 0 && !fs::exists(between.file())) {
+        return say_wrong_use(fmt::format("nothing was measured: is {} a launcher of MPI programs?",
+                                         printable(launcher.value().front())));
+    }
     if (status == 0) {
         // What is left, and half of all at least; starting a job takes some, too.
         const auto took = std::chrono::duration_cast<std::chrono::seconds>(

@@ -343,5 +343,35 @@ TEST_F(Run, OfAJobThatRunsElsewhereNothingIsSeen) {
     EXPECT_EQ(run("-- sbatch job.sh").err, "");
 }
 
+// It would be run with Tutti's own words as arguments.
+TEST_F(Run, TuneTakesNoProgram) {
+    make_launcher("../app", "");
+    const auto tune = [this](const std::string& launcher) {
+        return shell("export PATH=$PWD/bin:/usr/bin:/bin; ../bin/tutti tune -o t.toml -- " +
+                     launcher);
+    };
+    for (const char* launcher :
+         {"mpirun -n 2 ./app", "mpirun -n 2 ./no_such_app", "mpirun --oversubscribe -n 2 ./gone x",
+          "mpiexec -genv A 1 -n 2 ./app", "srun -n 2 ./gone", "mpirun -n 2 app"}) {
+        const Answer answer = tune(launcher);
+        EXPECT_EQ(answer.status, 2) << launcher;
+        EXPECT_EQ(answer.out, "") << launcher;
+        EXPECT_EQ(lines(answer.err), 1u) << answer.err;
+        EXPECT_NE(answer.err.find(": it measures the cluster, not a program; leave it away: tutti "
+                                  "tune -- mpirun -n 64\n"),
+                  std::string::npos)
+            << answer.err;
+    }
+    // These launchers run nothing.
+    for (const char* launcher : {"mpirun -n 2 --hostfile hosts", "srun -n 2 -N 1", "mpirun",
+                                 "mpirun --unknown value -np 2", "./app -n 2"}) {
+        const Answer answer = tune(launcher);
+        EXPECT_EQ(answer.err.find("it measures the cluster"), std::string::npos) << answer.err;
+        EXPECT_NE(answer.err.find("tutti tune: nothing was measured: is "), std::string::npos)
+            << answer.err;
+        EXPECT_EQ(answer.status, 2) << launcher;
+    }
+}
+
 }  // namespace
 }  // namespace tutti::golden
