@@ -114,12 +114,13 @@ std::vector<Fact> launcher_facts() {
     return facts;
 }
 
-// Each setting as it is in force for programs that are started here, and who says so.
+// The settings that somebody gave, as they are in force for programs that are started here, and who
+// says so.
 std::vector<Fact> setting_facts(std::span<const std::string> own, const site::Site& site,
                                 const site::Merged& merged) {
     std::vector<Fact> facts;
     for (const SettingDoc& doc : setting_docs()) {
-        std::string text = fmt::format("default: {}", doc.fallback);
+        std::string text;
         const auto value = [](const std::string& entry) {
             return printable(entry.substr(entry.find('=') + 1));
         };
@@ -131,8 +132,9 @@ std::vector<Fact> setting_facts(std::span<const std::string> own, const site::Si
             if (entry.substr(0, entry.find('=')) != doc.variable) continue;
             text = fmt::format("{} (environment)", value(entry));
         }
-        facts.push_back({std::string(doc.variable), std::move(text)});
+        if (!text.empty()) facts.push_back({std::string(doc.variable), std::move(text)});
     }
+    facts.push_back({facts.empty() ? "all" : "others", "as by default: tutti info --settings"});
     return facts;
 }
 

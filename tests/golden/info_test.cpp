@@ -102,7 +102,16 @@ TEST_F(Transcript, InfoSaysWhatOneProcessorCannotMeasure) {
 TEST_F(Transcript, InfoShowsTheSettingsInForce) {
     const Answer answer = tutti("info", "TUTTI=off TUTTI_CHUNK=8K");
     EXPECT_EQ(answer.status, 0);
-    EXPECT_NE(answer.out.find("  8K (environment)\n"), std::string::npos);
+    const size_t begin = answer.out.find("settings\n");
+    ASSERT_NE(begin, std::string::npos) << answer.out;
+    EXPECT_EQ(answer.out.substr(begin, answer.out.find("switched off\n") - begin),
+              "settings\n"
+              "  TUTTI             off (environment)\n"
+              "  TUTTI_CHUNK       8K (environment)\n"
+              "  others            as by default: tutti info --settings\n");
+    EXPECT_NE(tutti("info").out.find("\nsettings\n"
+                                     "  all               as by default: tutti info --settings\n"),
+              std::string::npos);
     EXPECT_NE(answer.out.find("by TUTTI=off\n"), std::string::npos);
 }
 

@@ -93,7 +93,7 @@ def test_info_names_origins():
     site = under('deny = ["gmx*"]\n[settings]\nTUTTI_STALL = 60\nTUTTI_CHUNK = "8K"\n')
     outcome = run_command([*site, TUTTI, "info"], env={"TUTTI_CHUNK": "16K", "TUTTI_STALL": ""})
     assert outcome.status == 0, str(outcome)
-    for words in ("60 (/etc/tutti/settings.toml:3)", "16K (environment)", "default: 256M",
+    for words in ("60 (/etc/tutti/settings.toml:3)", "16K (environment)", "others            as",
                   "denied: gmx*"):
         assert words in outcome.out, str(outcome)
     broken = run_command([*under("enabled = 2\n"), TUTTI, "info"])
