@@ -237,6 +237,17 @@ Start read_all(int argc, char** argv) {
             parse_settings(site::merge(site::read_site(), "", tutti_entries(environ)).entries)};
 }
 
+// A library that does not know the launcher's protocol makes each process a job of its own; empty
+// where it did not.
+std::string loneliness(BenchMpi& mpi) {
+    const uint64_t started = launched_size().value_or(1);
+    if (mpi.place().size > 1 || started == 1) return {};
+    return "each of the " + std::to_string(started) +
+           " ranks is alone: " + select::mpi_of(mpi.library_version()) +
+           " does not understand this launcher; name the right library: "
+           "TUTTI_MPI_LIBRARY=/path/libmpi.so";
+}
+
 int run_under_mpi(int argc, char** argv) {
     const Start start = read_all(argc, argv);
     if (start.options && start.options.value().help) {
@@ -261,7 +272,9 @@ int run_under_mpi(int argc, char** argv) {
         return kExitFailed;
     }
     int status = kExitUsage;
-    if (!problem.empty()) {
+    if (const std::string alone = loneliness(*mpi.value()); !alone.empty()) {
+        if (speaks_before_init()) say_wrong(alone);
+    } else if (!problem.empty()) {
         if (mpi.value()->place().rank == 0) say_wrong(problem);
     } else {
         Session session(*mpi.value(), start.options.value(), errors_reach_terminal(above));

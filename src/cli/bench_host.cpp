@@ -4,24 +4,24 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <system_error>
 
 #include "base/text.h"
+#include "cli/launch.h"
+#include "cli/libraries.h"
+#include "cli/process.h"
 
 namespace tutti::cli {
 namespace {
 
 // More processes than this do not stand between a rank and its launcher.
 constexpr int kAncestorsMax = 64;
-
-std::string_view base_name(std::string_view path) {
-    const size_t slash = path.rfind('/');
-    return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
 
 std::string read_link(const std::string& path) {
     std::error_code error;
@@ -50,6 +50,27 @@ std::vector<std::string> names_for(std::string_view executable, bool open_mpi) {
     return {"libmpi.so.12", "libmpich.so.12"};
 }
 
+std::optional<uint64_t> first_number(std::initializer_list<const char*> variables) {
+    for (const char* name : variables) {
+        const char* value = std::getenv(name);
+        if (!value) continue;
+        if (const auto number = parse_count(value)) return number;
+    }
+    return std::nullopt;
+}
+
+bool has_launcher(std::span<const Ancestor> above) {
+    return std::ranges::any_of(above,
+                               [](const Ancestor& one) { return is_launcher(one.executable); });
+}
+
+// Of the launcher on PATH, which comes from the MPI that the user has loaded; or empty.
+std::string library_on_path() {
+    const auto found = first_launcher(environment_text("PATH"));
+    if (!found) return {};
+    return find_mpi_library(link_chain(found->file), found->flavour).value_or("");
+}
+
 }  // namespace
 
 std::vector<Ancestor> ancestors() {
@@ -75,7 +96,8 @@ bool is_launcher(std::string_view executable) {
 }
 
 std::vector<std::string> library_candidates(const std::string& setting,
-                                            std::span<const Ancestor> above, bool open_mpi) {
+                                            std::span<const Ancestor> above, bool open_mpi,
+                                            const std::string& on_path) {
     // Where the user named one, no other will do.
     if (!setting.empty()) return {setting};
     static constexpr auto kFolders = std::to_array<std::string_view>(
@@ -91,20 +113,28 @@ std::vector<std::string> library_candidates(const std::string& setting,
             }
         }
     }
+    if (!on_path.empty()) files.push_back(on_path);
     for (const std::string& name : names_for("", open_mpi)) files.push_back(name);
+    // Whose launcher it was, nobody has said then.
+    if (!has_launcher(above)) {
+        for (const std::string& name : names_for("", !open_mpi)) files.push_back(name);
+    }
     return files;
 }
 
 std::optional<uint64_t> launched_rank() {
-    for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
-        const char* value = std::getenv(name);
-        if (!value) continue;
-        if (const auto rank = parse_count(value)) return rank;
-    }
-    return std::nullopt;
+    return first_number({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"});
 }
 
-bool launched_by_open_mpi() { return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr; }
+std::optional<uint64_t> launched_size() {
+    return first_number({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"});
+}
+
+// What srun speaks says it where nothing else does: PMIx to Open MPI, PMI to the others.
+bool launched_by_open_mpi() {
+    if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) return true;
+    return std::getenv("PMIX_RANK") != nullptr && std::getenv("PMI_RANK") == nullptr;
+}
 
 bool errors_reach_terminal(std::span<const Ancestor> above) {
     if (isatty(STDERR_FILENO)) return true;
@@ -125,7 +155,10 @@ Result<void*> load_host(const std::string& setting, std::span<const Ancestor> ab
                      "all"};
     }
     std::string reason;
-    for (const std::string& file : library_candidates(setting, above, launched_by_open_mpi())) {
+    std::string on_path;
+    if (!has_launcher(above)) on_path = library_on_path();
+    for (const std::string& file :
+         library_candidates(setting, above, launched_by_open_mpi(), on_path)) {
         const bool path = file.find('/') != std::string::npos;
         if (path && access(file.c_str(), R_OK) != 0 && setting.empty()) continue;
         if (void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL)) {
@@ -137,7 +170,7 @@ Result<void*> load_host(const std::string& setting, std::span<const Ancestor> ab
         }
     }
     return Error{ErrorCode::kSystem, "cannot load the launcher's libmpi (" + reason +
-                                         "); name it in TUTTI_MPI_LIBRARY"};
+                                         "); name its file: TUTTI_MPI_LIBRARY=/path/libmpi.so"};
 }
 
 }  // namespace tutti::cli

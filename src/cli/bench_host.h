@@ -25,13 +25,18 @@ std::vector<Ancestor> ancestors();
 bool is_launcher(std::string_view executable);
 
 // Files to try, best first, then names for the loader's own search path. `setting` is
-// TUTTI_MPI_LIBRARY; `open_mpi` says that the environment is one made by Open MPI.
+// TUTTI_MPI_LIBRARY; `open_mpi` says that the environment is one made by Open MPI. Where no
+// launcher is above (srun has its daemon start the ranks) that is a guess: the library of the
+// launcher on PATH, `on_path`, comes first, and those of all MPIs are tried.
 std::vector<std::string> library_candidates(const std::string& setting,
-                                            std::span<const Ancestor> above, bool open_mpi);
+                                            std::span<const Ancestor> above, bool open_mpi,
+                                            const std::string& on_path = {});
 
 // This process's number in the job by what launchers leave in the environment; nothing where no
 // launcher did.
 std::optional<uint64_t> launched_rank();
+// Likewise, how many there are.
+std::optional<uint64_t> launched_size();
 bool launched_by_open_mpi();
 
 // A terminal is at the end of this process's standard error: directly, or behind the launcher.

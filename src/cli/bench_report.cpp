@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "base/collectives.h"
 #include "base/text.h"
@@ -155,12 +157,6 @@ std::string skewed_row(const Cell& cell, const AlgorithmTimes& way) {
 std::string way_row(const BenchRun& run, const Cell& cell, const AlgorithmTimes& way) {
     const std::string_view name = collective_name(cell.collective);
     const std::string bytes = cell.bytes ? format_bytes(cell.bytes) : "-";
-    if (!way.refused.empty()) {
-        const std::string most =
-            cell.skew ? fmt::format(" {:>9}", most_text(cell.skew->most_ns)) : "";
-        return fmt::format("{:<10} {:>8}{}  {:<28} cannot: {}\n", name, bytes, most, way.name,
-                           way.refused);
-    }
     if (cell.skew) return skewed_row(cell, way);
     const auto [us, second_us] = shown(way.times);
     std::string row =
@@ -170,6 +166,40 @@ std::string way_row(const BenchRun& run, const Cell& cell, const AlgorithmTimes&
     return row + (has_moved(cell) ? kMovedMark : "") + "\n";
 }
 
+// An earlier cell of the run has told it.
+bool was_told(const BenchRun& run, const Cell& cell, const AlgorithmTimes& refused) {
+    for (const Cell& earlier : run.cells) {
+        if (&earlier == &cell) return false;
+        if (earlier.collective != cell.collective) continue;
+        const auto is_same = [&](const AlgorithmTimes& one) {
+            return one.name == refused.name && one.refused == refused.refused;
+        };
+        if (std::ranges::any_of(earlier.algorithms, is_same)) return true;
+    }
+    return false;
+}
+
+// A line for each reason, at the first size for which it holds.
+std::string refused_rows(const BenchRun& run, const Cell& cell) {
+    std::vector<std::pair<std::string, std::vector<std::string>>> names_by_reason;
+    for (const AlgorithmTimes& way : cell.algorithms) {
+        if (way.refused.empty() || was_told(run, cell, way)) continue;
+        auto found = std::ranges::find(names_by_reason, way.refused,
+                                       &decltype(names_by_reason)::value_type::first);
+        if (found == names_by_reason.end()) {
+            found = names_by_reason.insert(found, {way.refused, {}});
+        }
+        found->second.push_back(way.name);
+    }
+    std::string rows;
+    for (const auto& [reason, names] : names_by_reason) {
+        rows += fmt::format("{:<10} {:>8}  cannot: {}: {}\n", collective_name(cell.collective),
+                            cell.bytes ? format_bytes(cell.bytes) : "-", fmt::join(names, ", "),
+                            reason);
+    }
+    return rows;
+}
+
 std::string way_rows(const BenchRun& run, const Cell& cell) {
     std::string rows =
         way_row(run, cell, {"host", "", cell.host, cell.host_late.value_or(Times{})});
@@ -177,8 +207,10 @@ std::string way_rows(const BenchRun& run, const Cell& cell) {
         rows += way_row(run, cell,
                         {"tutti (its choice)", "", *cell.tutti, cell.tutti_late.value_or(Times{})});
     }
-    for (const AlgorithmTimes& way : cell.algorithms) rows += way_row(run, cell, way);
-    return rows;
+    for (const AlgorithmTimes& way : cell.algorithms) {
+        if (way.refused.empty()) rows += way_row(run, cell, way);
+    }
+    return rows + refused_rows(run, cell);
 }
 
 bool has_ways(const BenchRun& run) {

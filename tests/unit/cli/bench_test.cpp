@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/collectives.h"
+#include "base/text.h"
 #include "cli/bench_buffers.h"
 #include "cli/bench_cell.h"
 #include "cli/bench_host.h"
@@ -394,6 +395,18 @@ TEST(BenchHost, LooksBesideTheLauncherFirst) {
               std::vector<std::string>{"/x/libmpi.so"});
 }
 
+// Slurm's daemon has started the rank: whose MPI it is, nobody says.
+TEST(BenchHost, TriesEveryMpiWhereNoLauncherIsAbove) {
+    using Files = std::vector<std::string>;
+    const std::vector<Ancestor> above{{"/usr/sbin/slurmstepd", ""}};
+    EXPECT_EQ(library_candidates("", above, false),
+              (Files{"libmpi.so.12", "libmpich.so.12", "libmpi.so.40"}));
+    EXPECT_EQ(library_candidates("", above, true, "/opt/lib/libmpi.so.40"),
+              (Files{"/opt/lib/libmpi.so.40", "libmpi.so.40", "libmpi.so.12", "libmpich.so.12"}));
+    EXPECT_EQ(library_candidates("/x/libmpi.so", above, true, "/opt/lib/libmpi.so.40"),
+              Files{"/x/libmpi.so"});
+}
+
 BenchRun some_run() {
     BenchRun run;
     run.library = "An MPI \"1.0\"";
@@ -519,6 +532,38 @@ TEST(BenchReport, MarksTheRowsInWhichTheCoresMoved) {
     EXPECT_TRUE(table_row(run, cell).ends_with(" ~\n"));
 }
 
+// On one host that is a dozen of them at each size.
+TEST(BenchReport, OneLineForAllThatCannotRun) {
+    BenchRun run = some_run();
+    run.has_algorithms = true;
+    run.cells.resize(1);
+    Cell cell = run.cells[0];
+    cell.algorithms = {{"chain", "needs legs", {}, {}},
+                       {"tree", "needs wings", {}, {}},
+                       {"ring", "needs legs", {}, {}},
+                       {"binomial", "", cell.host, {}}};
+    run.cells.clear();
+    std::string all;
+    for (const uint64_t bytes : {1024, 2048, 4096}) {
+        cell.bytes = bytes;
+        // In the third size a reason is another one.
+        if (bytes == 4096) cell.algorithms[1].refused = "needs feathers";
+        all += table_row(run, cell);
+        run.cells.push_back(cell);
+    }
+    std::string refused;
+    for (const std::string_view line : split(all, '\n')) {
+        if (line.find("cannot") != line.npos) refused += std::string(line) + "\n";
+    }
+    EXPECT_EQ(refused,
+              "bcast         1 KiB  cannot: chain, ring: needs legs\n"
+              "bcast         1 KiB  cannot: tree: needs wings\n"
+              "bcast         4 KiB  cannot: tree: needs feathers\n");
+    EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 3 * 3 + 3) << all;
+    cell.collective = TUTTI_REDUCE;
+    EXPECT_NE(table_row(run, cell).find("cannot: chain, ring: needs legs"), std::string::npos);
+}
+
 TEST(BenchReport, ARowForEachWay) {
     BenchRun run = some_run();
     run.has_algorithms = true;
@@ -531,7 +576,7 @@ TEST(BenchReport, ARowForEachWay) {
     EXPECT_NE(head.find("late us\n"), std::string::npos) << head;
     const std::string rows = table_row(run, cell);
     EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 4) << rows;
-    EXPECT_NE(rows.find(" tree                         cannot: needs wings\n"), std::string::npos)
+    EXPECT_NE(rows.find("\nbcast         1 KiB  cannot: tree: needs wings\n"), std::string::npos)
         << rows;
     const auto json = nlohmann::json::parse(to_json(run));
     EXPECT_EQ(json["late"]["rank"], 1);
