@@ -2,7 +2,6 @@
 #include "cli/check.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +16,7 @@
 #include "cli/fabric.h"
 #include "cli/job_words.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "cli/prove.h"
 #include "cli/text_file.h"
 #include "cli/words.h"
@@ -98,64 +98,59 @@ Result<Done> read_names(const Words& words, Wanted& wanted) {
     return wrong(fmt::format("check: no such algorithm: {}", fmt::join(words.others(), " ")));
 }
 
-// One line that is written over, on a terminal only.
-class Progress {
-  public:
-    void show(const std::string& text) const {
-        if (!is_terminal_) return;
-        fmt::print(stderr, "\r\033[K{}", text);
-        (void)fflush(stderr);
-    }
-
-  private:
-    bool is_terminal_ = isatty(STDERR_FILENO) != 0;
-};
-
 struct Tally {
     uint64_t proved = 0;
     uint64_t faulty = 0;
 };
 
-void prove_site(const algo::Algorithm& algorithm, const Site& site, const Progress& progress,
+// A log may be read, and the command be ended, before all is proved.
+void print_now(const std::string& text) {
+    fmt::print("{}", text);
+    (void)fflush(stdout);
+}
+
+void prove_site(const algo::Algorithm& algorithm, const Site& site, Progress& progress,
                 Tally& tally) {
     const auto placement = site.is_round_robin
                                ? topo::Placement::round_robin(site.ranks, site.hosts)
                                : topo::Placement::blocks(site.ranks, site.hosts);
     for (const Case& one : cases_of(algorithm, placement)) {
+        progress.show(fmt::format("{} {}: {} ranks on {} hosts, {} schedules proved",
+                                  collective_name(algorithm.collective), algorithm.name, site.ranks,
+                                  site.hosts, tally.proved));
         const auto faults = prove(algorithm, placement, one);
         if (faults.empty()) {
             ++tally.proved;
             continue;
         }
         if (++tally.faulty > kFaultyCasesMax) continue;
-        progress.show("");
-        fmt::print("{}:\n", case_text(algorithm, site, one));
-        for (const std::string& line : faults) fmt::print("    {}\n", line);
+        progress.clear();
+        std::string text = fmt::format("{}:\n", case_text(algorithm, site, one));
+        for (const std::string& line : faults) text += fmt::format("    {}\n", line);
+        print_now(text);
     }
 }
 
 // Returns the exit status.
 Result<int> prove_all(const Wanted& wanted) {
-    const Progress progress;
+    Progress progress;
     Tally total;
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         if (!wanted.has(algorithm)) continue;
-        const std::string name =
-            fmt::format("{} {}", collective_name(algorithm.collective), algorithm.name);
         Tally tally;
         for (uint64_t ranks = wanted.ranks.low; ranks <= wanted.ranks.high; ++ranks) {
             for (const Site& site :
                  sites_of(static_cast<uint32_t>(ranks), static_cast<uint32_t>(wanted.hosts.low),
                           static_cast<uint32_t>(wanted.hosts.high))) {
-                progress.show(fmt::format("{}: {} ranks on {} hosts, {} schedules proved", name,
-                                          site.ranks, site.hosts, tally.proved));
                 prove_site(algorithm, site, progress, tally);
             }
         }
-        progress.show("");
+        progress.clear();
         if (tally.proved + tally.faulty == 0) continue;
-        fmt::print("{:<28} {:>7} proved{}\n", name, tally.proved,
-                   tally.faulty == 0 ? "" : fmt::format(", {} wrong", tally.faulty));
+        const std::string name =
+            fmt::format("{} {}", collective_name(algorithm.collective), algorithm.name);
+        print_now(fmt::format("{:<28} {:>7} proved{}\n", name, tally.proved,
+                              tally.faulty == 0 ? "" : fmt::format(", {} wrong", tally.faulty)));
         total.proved += tally.proved;
         total.faulty += tally.faulty;
     }
