@@ -309,6 +309,31 @@ Result<Done> apply(Settings& settings, std::string_view text) {
 
 }  // namespace
 
+std::string idle_on_one_host(std::span<const std::string> entries) {
+    constexpr auto kAcross =
+        std::to_array<std::string_view>({"TUTTI_PRICE", "TUTTI_FAULTS", "TUTTI_SCRATCH"});
+    const auto settings = parse_settings(entries);
+    if (!settings) return {};
+    const auto of_site = split(settings.value().site_names, ',');
+    std::string idle;
+    for (const Entry& entry : kEntries) {
+        const std::string_view name = entry.doc.variable;
+        const bool is_forced = std::ranges::any_of(
+            kForcedEntries, [&](const Entry& one) { return one.doc.variable == name; });
+        const bool is_across = is_forced || std::ranges::count(kAcross, name) != 0 ||
+                               name.starts_with("TUTTI_MCAST") || name.starts_with("TUTTI_VERBS");
+        if (!is_across || std::ranges::count(of_site, name) != 0) continue;
+        const std::string text = entry.text(settings.value());
+        // What is not to be, is not.
+        constexpr auto kNothing = std::to_array<std::string_view>({"", "auto", "off", "0"});
+        if (std::ranges::count(kNothing, text) != 0 || text == entry.text(Settings())) continue;
+        // The host MPI and the node level serve one host, too.
+        if (is_forced && (text == "host" || text.starts_with("node:"))) continue;
+        idle += (idle.empty() ? "" : ", ") + std::string(name) + "=" + printable(text);
+    }
+    return idle;
+}
+
 std::optional<std::string> setting_text(const Settings& settings, std::string_view variable) {
     for (const Entry& entry : kEntries) {
         if (entry.doc.variable == variable) return entry.text(settings);

@@ -153,6 +153,11 @@ std::string_view forced_variable(tutti_collective collective);
 // The whole table, in the order of the documentation.
 std::span<const SettingDoc> setting_docs();
 
+// What was asked for by these and has no effect in a job on one host: "TUTTI_MCAST=on,
+// TUTTI_FAULTS=drop:0.1"; empty where there is nothing. What the site asks for counts for all jobs,
+// and is left out.
+std::string idle_on_one_host(std::span<const std::string> entries);
+
 // entries: "TUTTI_NAME=value". Entries whose name does not begin with TUTTI are ignored, and so are
 // those of modules. A malformed value is an error that names it; an unknown name is a line in
 // Settings::unknown, with the nearest known name. An empty value means that the variable is unset.

@@ -22,6 +22,7 @@
 #include "cli/libraries.h"
 #include "cli/process.h"
 #include "cli/run.h"
+#include "cli/text_file.h"
 #include "cli/tune_job.h"
 #include "cli/words.h"
 #include "files/whole_file.h"
@@ -154,6 +155,13 @@ bool says_multicast() {
         merged.entries, [](const std::string& entry) { return entry.starts_with("TUTTI_MCAST="); });
 }
 
+// The job that has written this file: its fingerprint says in words what it was (TuneJob::text).
+bool was_on_one_host(const std::string& file) {
+    constexpr uint64_t kFileBytesMax = uint64_t{1} << 26;
+    const auto text = read_text_file(file, kFileBytesMax);
+    return text && text.value().find("\nabout = \"1 host, ") != std::string::npos;
+}
+
 // A program behind the launcher, which would be run with Tutti's own words as its arguments; empty
 // where there is none. The value of an option that is not known passes.
 std::string program_of(const std::vector<std::string>& words) {
@@ -185,7 +193,7 @@ int run_job(const std::vector<std::string>& launcher, const TuneOptions& options
     words.push_back("--tuned=" + (options.from.empty() ? "off" : options.from));
     if (!options.from.empty()) {
         // Tried before it is known whether it wins.
-        if (!says_multicast()) words.emplace_back("--mcast=on");
+        if (!says_multicast() && !was_on_one_host(options.from)) words.emplace_back("--mcast=on");
     }
     words.emplace_back("--");
     words.insert(words.end(), launcher.begin(), launcher.end());

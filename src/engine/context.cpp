@@ -83,12 +83,20 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
     }
     context->fill_setting_texts();
     context->fill_fund();
-    if (params.job_rank == 0) context->tell_of_settings();
+    if (params.job_rank == 0) context->tell_of_settings(entries);
     return context;
 }
 
-void Context::tell_of_settings() const {
+void Context::tell_of_settings(std::span<const std::string> entries) const {
     for (const std::string& line : settings_.unknown) log(TUTTI_LOG_WARN, line);
+    // Of one rank all calls are the host MPI's, and nobody expects more.
+    const bool is_on_one_host =
+        params_.job_size > 1 && params_.ranks_on_node == params_.job_size && settings_.hosts == 0;
+    if (!is_on_one_host || !settings_.on) return;
+    const std::string idle = idle_on_one_host(entries);
+    if (!idle.empty()) {
+        log(TUTTI_LOG_WARN, "without effect, since all ranks are on one host: " + idle);
+    }
 }
 
 arena::ProcessId Context::process() const {

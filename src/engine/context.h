@@ -200,7 +200,7 @@ class Context {
 
   private:
     Context() = default;
-    void tell_of_settings() const;
+    void tell_of_settings(std::span<const std::string> entries) const;
     void fill_setting_texts();
     void spend_fund();
     void fill_fund();

@@ -369,6 +369,27 @@ TEST(Settings, AnEmptyVariableIsUnset) {
     EXPECT_EQ(tutti_entries(environment), std::vector<std::string>{"TUTTI_CHECK=1"});
 }
 
+// A job on one host sends nothing.
+TEST(Settings, SomeHaveNoEffectOnOneHost) {
+    const auto idle = [](const std::vector<std::string>& entries) {
+        return idle_on_one_host(entries);
+    };
+    EXPECT_EQ(idle({}), "");
+    EXPECT_EQ(idle({"TUTTI_ALLREDUCE=ring"}), "TUTTI_ALLREDUCE=ring");
+    EXPECT_EQ(idle({"TUTTI_FAULTS=drop:0.1", "TUTTI_MCAST=yes", "TUTTI_BCAST=chain:lanes=2"}),
+              "TUTTI_BCAST=chain:lanes=2, TUTTI_MCAST=on, TUTTI_FAULTS=drop:0.1");
+    EXPECT_EQ(idle({"TUTTI_VERBS=on", "TUTTI_VERBS_SL=3", "TUTTI_PRICE=on"}),
+              "TUTTI_PRICE=on, TUTTI_VERBS=on, TUTTI_VERBS_SL=3");
+    // What is served there, too, what is not to be, and what is so anyway.
+    EXPECT_EQ(idle({"TUTTI_ALLREDUCE=host", "TUTTI_REDUCE=node:small", "TUTTI_MCAST=off",
+                    "TUTTI_VERBS=auto", "TUTTI_PRICE=0", "TUTTI_CHUNK=4K", "TUTTI_RULES=r.toml",
+                    "TUTTI_MCAST_TTL=1", "TUTTI_MCAST_THREAD=0"}),
+              "");
+    EXPECT_EQ(
+        idle({"TUTTI_MCAST=on", "TUTTI_VERBS=on", "TUTTI_SITE_NAMES=TUTTI_STALL,TUTTI_MCAST"}),
+        "TUTTI_VERBS=on");
+}
+
 TEST(Settings, LimitsAreInclusive) {
     for (const char* entry :
          {"TUTTI_MEMORY=64K", "TUTTI_MEMORY=1024G", "TUTTI_CHUNK=1K", "TUTTI_CHUNK=16M",

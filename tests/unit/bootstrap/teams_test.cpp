@@ -334,34 +334,44 @@ TEST(Contexts, SettingsAreReadAndNamed) {
     EXPECT_EQ(tutti_context_create(nullptr, &none, nullptr, 0), TUTTI_ERR_ARGUMENT);
 }
 
+using Lines = std::vector<std::string>;
+
+// What a process of two says when it is made, `on_node` of them on one host.
+Lines told(const std::vector<const char*>& settings, uint32_t rank, uint32_t on_node = 2) {
+    Lines lines;
+    tutti_context_params params{};
+    params.struct_bytes = sizeof(params);
+    params.settings = settings.data();
+    params.settings_count = settings.size();
+    params.ranks_on_node = on_node;
+    params.job_rank = rank;
+    params.job_size = 2;
+    params.log_user = &lines;
+    params.log = [](void* user, tutti_log_level level, const char* line) {
+        EXPECT_EQ(level, TUTTI_LOG_WARN);
+        static_cast<Lines*>(user)->emplace_back(line);
+    };
+    tutti_context* made = nullptr;
+    EXPECT_EQ(tutti_context_create(&params, &made, nullptr, 0), TUTTI_OK);
+    const ContextPtr context(made);
+    return lines;
+}
+
 // One process says it; modules' variables are none of ours.
 TEST(Contexts, UnknownSettingsAreTold) {
-    const char* settings[] = {"TUTTI_CHEK=1", "TUTTI_CHUNK=2M", "TUTTI_ROOT=/opt/tutti"};
-    for (const uint32_t rank : {0u, 1u}) {
-        std::vector<std::string> lines;
-        tutti_context_params params{};
-        params.struct_bytes = sizeof(params);
-        params.settings = settings;
-        params.settings_count = std::size(settings);
-        params.job_rank = rank;
-        params.job_size = 2;
-        params.log_user = &lines;
-        params.log = [](void* user, tutti_log_level level, const char* line) {
-            EXPECT_EQ(level, TUTTI_LOG_WARN);
-            static_cast<std::vector<std::string>*>(user)->emplace_back(line);
-        };
-        tutti_context* made = nullptr;
-        ASSERT_EQ(tutti_context_create(&params, &made, nullptr, 0), TUTTI_OK);
-        const ContextPtr context(made);
-        EXPECT_STREQ(tutti_context_setting(made, "TUTTI_CHUNK"), "2097152");
-        if (rank != 0) {
-            EXPECT_EQ(lines, std::vector<std::string>{});
-            continue;
-        }
-        const std::vector<std::string> expected{
-            "unknown variable TUTTI_CHEK is ignored; did you mean TUTTI_CHECK?"};
-        EXPECT_EQ(lines, expected);
-    }
+    EXPECT_EQ(told({"TUTTI_CHEK=1", "TUTTI_ROOT=/opt/tutti"}, 0),
+              Lines{"unknown variable TUTTI_CHEK is ignored; did you mean TUTTI_CHECK?"});
+    EXPECT_EQ(told({"TUTTI_CHEK=1"}, 1), Lines{});
+}
+
+TEST(Contexts, SettingsWithoutEffectAreTold) {
+    const Lines line{"without effect, since all ranks are on one host: TUTTI_MCAST=on"};
+    EXPECT_EQ(told({"TUTTI_MCAST=on", "TUTTI_STALL=9"}, 0), line);
+    EXPECT_EQ(told({"TUTTI_MCAST=on"}, 1), Lines{});
+    EXPECT_EQ(told({"TUTTI_MCAST=on"}, 0, 1), Lines{});  // two hosts
+    EXPECT_EQ(told({"TUTTI_MCAST=on"}, 0, 0), Lines{});  // nobody knows
+    EXPECT_EQ(told({"TUTTI_MCAST=on", "TUTTI_HOSTS=2"}, 0), Lines{});
+    EXPECT_EQ(told({"TUTTI_MCAST=on", "TUTTI=off"}, 0), Lines{});
 }
 
 TEST(Texts, EveryStatusHasItsOwn) {
