@@ -2,6 +2,7 @@
 // Durations of the report, with the unit that keeps them short to read.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
@@ -23,6 +24,13 @@ inline std::string amount_text(double seconds, int decimals) {
     const Amount amount = in_unit(seconds);
     char text[64];
     snprintf(text, sizeof text, "%.*f %s", decimals, amount.value, amount.unit);
+    return text;
+}
+
+// "1,204".
+inline std::string grouped(uint64_t number) {
+    std::string text = std::to_string(number);
+    for (size_t left = text.size(); left > 3; left -= 3) text.insert(left - 3, ",");
     return text;
 }
 

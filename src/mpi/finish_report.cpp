@@ -112,7 +112,7 @@ void leave_mark() {
     }
 }
 
-void finish_report(const char* target, const VerifyTotals& verify) {
+void finish_report(const char* target, const WatchTotals& watches) {
     const std::vector<ReportRecord> mine = front.counters.records();
     const auto records = gather_records(std::span(mine));
     const MulticastLog log = gather_multicasts();
@@ -141,7 +141,7 @@ void finish_report(const char* target, const VerifyTotals& verify) {
         static_cast<uint32_t>(front.world_size),
         faults != nullptr ? faults : "",
         merge_staged(staged ? *staged : std::vector{here}),
-        verify,
+        watches,
         tutti_context_no_single_copy(front.context),
         nodes ? merge_nodes(*nodes) : merge_nodes(node_log.records()),
         switches,

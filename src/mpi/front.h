@@ -41,6 +41,15 @@ struct VerifyCounters {
     std::atomic<uint64_t> failed{0};     // the call itself ended with an error
 };
 
+// What TUTTI_CHECK and TUTTI_STALL find on this rank: see CheckTotals and StallTotals.
+struct WatchCounters {
+    std::atomic<uint64_t> compared{0};
+    std::atomic<uint64_t> different{0};
+    std::atomic<uint64_t> calls{0};
+    std::atomic<uint64_t> stalls{0};
+    std::atomic<uint64_t> longest_ns{0};
+};
+
 struct Verification {
     bool is_on = false;
     double share = 0;
@@ -68,6 +77,8 @@ struct Front {
     bool is_serial = false;
     bool check = false;          // TUTTI_CHECK
     bool report = false;         // TUTTI_REPORT
+    double stall_s = 0;          // TUTTI_STALL; 0: never
+    bool counts_calls = false;   // for one of these
     bool tells_exits = false;    // somebody wants to know when the host's own collectives are over
     uint32_t warmup_calls = 0;   // TUTTI_WARMUP
     char fabric_file[512] = {};  // on rank 0: what all go by (fabric.h); empty: by none
@@ -102,6 +113,7 @@ struct Front {
     device::Watch devices;
     StagedCounters staged;
     Verification verify;
+    WatchCounters watched;
 
     std::mutex mutex;             // creation of attributes; never held while a peer is waited for
     CommState* states = nullptr;  // all of them, under mutex_states

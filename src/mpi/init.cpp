@@ -23,6 +23,7 @@
 #include "mpi/p2p.h"
 #include "mpi/tuned.h"
 #include "mpi/verify.h"
+#include "mpi/watches.h"
 
 namespace tutti::mpi {
 
@@ -327,6 +328,8 @@ void start() {
     front.is_serial = provided < abi::kThreadMultiple;
     front.check = *setting("TUTTI_CHECK") == '1';
     front.report = *setting("TUTTI_REPORT") != '\0';
+    front.stall_s = strtod(setting("TUTTI_STALL"), nullptr);
+    front.counts_calls = front.check || front.report || front.stall_s > 0;
     front.tells_exits = front.report || std::string_view(setting("TUTTI_TUNE")) != "off";
     // The check is made over the team, and the first calls are to be compared too. What is promised
     // of results holds for the first calls as well.
@@ -394,11 +397,11 @@ int finalize() {
     // Before the report, whose messages are the host's. Functions that are called from within the
     // host's own end have no such care taken of them.
     if (front.world_size > 1 && !front.has_fault_tolerance) wait_for_all();
-    if (front.report || front.verify.is_on) {
+    if (front.counts_calls || front.verify.is_on) {
         const HostGuard guard;
-        const VerifyTotals totals = gather_verify_totals();
-        tell_differing_calls(totals);
-        if (front.report) finish_report(setting("TUTTI_REPORT"), totals);
+        const WatchTotals watches = gather_watches();
+        if (front.report) finish_report(setting("TUTTI_REPORT"), watches);
+        tell_watches(watches);
     }
     front.devices.let_go();
     front.host.comm_free(&front.quiet_comm);

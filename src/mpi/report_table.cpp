@@ -61,36 +61,6 @@ uint64_t calls_of(std::span<const ReportRow> rows, bool host) {
     return calls;
 }
 
-std::string verify_text(const VerifyTotals& v) {
-    if (v.share == 0) return "";
-    const auto number = [](uint64_t value) { return std::to_string(value); };
-    char share[32];
-    snprintf(share, sizeof share, "%.9g", v.share);
-    std::string text = "tutti: verified: " + number(v.compared()) + " of " + number(v.calls) +
-                       " calls (share " + share + ", seed " + number(v.seed) +
-                       "): " + number(v.different) + " wrong, " + number(v.equal) + " right";
-    if (v.undecided > 0) {
-        text += ", " + number(v.undecided) + " with other bits that may be right";
-    }
-    if (v.skipped > 0) text += "; " + number(v.skipped) + " too large to compare";
-    if (v.failed > 0) text += "; " + number(v.failed) + " ended with an error";
-    return text + "\n";
-}
-
-nlohmann::ordered_json verify_json(const VerifyTotals& v) {
-    nlohmann::ordered_json json;
-    json["share"] = v.share;
-    json["seed"] = v.seed;
-    json["calls"] = v.calls;
-    json["compared"] = v.compared();
-    json["right"] = v.equal;
-    json["wrong"] = v.different;
-    json["undecided"] = v.undecided;
-    json["not_compared"] = v.skipped;
-    json["failed"] = v.failed;
-    return json;
-}
-
 }  // namespace
 
 const char* kind_name(Kind kind) { return kNames[kind].name; }
@@ -170,7 +140,6 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
                 std::to_string(head.staged.calls) + " times in all, " +
                 std::to_string(head.staged.bytes) + " bytes\n";
     }
-    text += verify_text(head.verify);
     std::vector<Cells> lines;
     lines.push_back(
         {"collective", "ranks", "size", "calls", "bytes", "time inside", "per call", "run by"});
@@ -207,7 +176,7 @@ std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
                                  {"staged", head.staged.calls},
                                  {"bytes", head.staged.bytes}};
     }
-    if (head.verify.share > 0) json["verify"] = verify_json(head.verify);
+    add_watches(json, head.watches);
     json["collectives"] = nlohmann::ordered_json::array();
     for (const ReportRow& row : rows) {
         const bool host = by_host(row.how);

@@ -12,6 +12,7 @@
 #include "mpi/node_table.h"
 #include "mpi/tuning_table.h"
 #include "mpi/verbs_table.h"
+#include "mpi/watch_table.h"
 
 namespace tutti::mpi {
 
@@ -52,19 +53,6 @@ struct Staged {
 };
 Staged merge_staged(std::span<const StagedRecord> records);
 
-// TUTTI_VERIFY, of all communicators.
-struct VerifyTotals {
-    double share = 0;  // 0: nothing was to be verified
-    uint64_t seed = 0;
-    uint64_t calls = 0;
-    uint64_t equal = 0;
-    uint64_t different = 0;
-    uint64_t undecided = 0;
-    uint64_t skipped = 0;
-    uint64_t failed = 0;
-    [[nodiscard]] uint64_t compared() const { return equal + different + undecided; }
-};
-
 // What the job knows of the cluster's switches.
 struct KnownSwitches {
     std::string file;  // empty: nothing
@@ -77,7 +65,7 @@ struct ReportHead {
     uint32_t ranks = 0;
     std::string faults;  // TUTTI_FAULTS, or empty
     Staged staged{};
-    VerifyTotals verify = {};
+    WatchTotals watches = {};
     std::string no_single_copy = {};  // why, on rank 0's node; or empty
     std::vector<NodeRecord> nodes = {};
     KnownSwitches switches = {};

@@ -3,6 +3,8 @@
 
 #include <cstdio>
 
+#include "mpi/watches.h"
+
 namespace tutti::mpi {
 
 int run_failed(const CommState& state, tutti_status status) {
@@ -59,13 +61,15 @@ uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype 
     return static_cast<uint64_t>(count) * static_cast<uint64_t>(size);
 }
 
-tutti_status run_reported(CommState& state, const tutti_call& call, const uint64_t* preparing_ns) {
+tutti_status run_and_count(CommState& state, const tutti_call& call, const uint64_t* preparing_ns) {
     const uint64_t begin = now_ns();
     const tutti_status status = tutti_run(state.team, &call);
     const bool is_empty = call.bytes == 0 && call.collective != TUTTI_BARRIER;
-    if (status != TUTTI_OK || is_empty) return status;
-    const uint64_t spent_ns = now_ns() - begin - (preparing_ns != nullptr ? *preparing_ns : 0);
+    if (!front.report || status != TUTTI_OK || is_empty) return status;
+    const uint64_t spent_ns = took_ns - (preparing_ns != nullptr ? *preparing_ns : 0);
     front.counters.count(static_cast<Kind>(call.collective), state.size, call.bytes,
+    const uint64_t took_ns = now_ns() - begin;
+    note_watched(state, status, took_ns);
                          tutti_team_ran(state.team), spent_ns);
     return status;
 }
@@ -124,3 +128,4 @@ int check_foreign(const CommState& state, Kind kind) {
 }
 
 }  // namespace tutti::mpi
+    note_compared(*state, status);

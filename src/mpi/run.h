@@ -15,13 +15,13 @@ namespace tutti::mpi {
 
 // Tells why, then lets the communicator's error handler decide. Never MPI_SUCCESS.
 int run_failed(const CommState& state, tutti_status status);
-tutti_status run_reported(CommState& state, const tutti_call& call, const uint64_t* preparing_ns);
+tutti_status run_and_count(CommState& state, const tutti_call& call, const uint64_t* preparing_ns);
 // Counts the call, too. preparing_ns: what of the time is not the call's own, once it is over; may
 // be nullptr.
 inline tutti_status run_counted(CommState& state, const tutti_call& call,
                                 const uint64_t* preparing_ns = nullptr) {
-    if (front.report) [[unlikely]]
-        return run_reported(state, call, preparing_ns);
+    if (front.counts_calls) [[unlikely]]
+        return run_and_count(state, call, preparing_ns);
     return tutti_run(state.team, &call);
 }
 
@@ -90,11 +90,12 @@ Ended run_prepared(CommState& state, tutti_call& call,
 // and the others are told.
 int refuse(CommState& state, Kind kind);
 
-// A call of no bytes: not counted, but it takes its number, so that ranks which disagree notice.
+// A call of no bytes: not in the report, but it takes its number, so that ranks which disagree
+// notice.
 inline int run_empty(CommState& state, tutti_call& call) {
     call.send = nullptr;
     call.recv = nullptr;
-    const tutti_status status = tutti_run(state.team, &call);
+    const tutti_status status = run_counted(state, call);
     return status == TUTTI_OK ? abi::kSuccess : run_failed(state, status);
 }
 

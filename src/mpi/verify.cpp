@@ -192,36 +192,4 @@ void remember_settings(const std::vector<std::string>& settings) {
     if (kept != nullptr) front.verify.settings = kept;
 }
 
-VerifyTotals gather_verify_totals() {
-    const Verification& verify = front.verify;
-    VerifyTotals totals;
-    // Under fault tolerance all calls are the host's.
-    if (!verify.is_on || front.has_fault_tolerance) return totals;
-    const VerifyCounters& c = verify.counters;
-    const uint64_t mine[] = {c.calls, c.equal, c.different, c.undecided, c.skipped, c.failed};
-    constexpr int kCount = sizeof mine / sizeof *mine;
-    uint64_t all[kCount] = {};
-    front.host.reduce(mine, all, kCount, front.handles.type[abi::kTypeUint64],
-                      front.handles.op[abi::kOpSum], 0,
-                      front.world_size > 1 ? front.p2p_comm : front.handles.comm_self);
-    totals.share = verify.share;
-    totals.seed = verify.seed;
-    totals.calls = all[0];
-    totals.equal = all[1];
-    totals.different = all[2];
-    totals.undecided = all[3];
-    totals.skipped = all[4];
-    totals.failed = all[5];
-    return totals;
-}
-
-void tell_differing_calls(const VerifyTotals& totals) {
-    if (front.world_rank != 0 || totals.different == 0) return;
-    const std::string line = "VERIFY: " + std::to_string(totals.different) +
-                             (totals.different == 1 ? " call" : " calls") +
-                             " ended with wrong results, of " + std::to_string(totals.compared()) +
-                             " that were compared with the host MPI's";
-    print_line(line.c_str());
-}
-
 }  // namespace tutti::mpi

@@ -76,9 +76,5 @@ void agree_on_verify_number(CommState& state);
 void start_verification(const char* setting);
 // All settings, for whoever wants to repeat the run. May throw std::bad_alloc.
 void remember_settings(const std::vector<std::string>& settings);
-// Collective over the world, in MPI_Finalize; zeros where nothing was to be verified.
-VerifyTotals gather_verify_totals();
-// Rank 0 says how many calls differed, if any.
-void tell_differing_calls(const VerifyTotals& totals);
 
 }  // namespace tutti::mpi

@@ -27,6 +27,8 @@ LONG = bool(os.environ.get("TESTS_LONG"))  # make nightly
 # Generous: the machine may be busy with something else. A run that hangs is what they are for.
 TIMEOUT_S = 90
 
+ENDS = ("tutti: check: ", "tutti: verify: ", "tutti: stall: ")
+
 SEVEN = ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather")
 
 
@@ -42,7 +44,12 @@ class Outcome:
                 f"--- stdout\n{self.out[-4000:]}\n--- stderr\n{self.err[-6000:]}")
 
     def lines(self, prefix="tutti: "):
-        return [line for line in self.err.splitlines() if line.startswith(prefix)]
+        """All that Tutti says but what --check, --verify and --stall say at the end."""
+        return [line for line in self.err.splitlines()
+                if line.startswith(prefix) and not line.startswith(ENDS)]
+
+    def ends(self):
+        return [line for line in self.err.splitlines() if line.startswith(ENDS)]
 
     def passed(self):
         """The program ended well and made checks; returns self."""

@@ -114,9 +114,10 @@ def test_a_wrong_result_is_one_loud_line(wrong_host):
     # rank + 5 of three ranks; the stand-in adds a half.
     assert "Tutti 18, the host MPI 18.5, where orders differ by at most " in sums[0], sums[0]
     assert len(lines) <= 10 * ranks, str(outcome)
-    last = [line for line in outcome.lines() if "ended with wrong results" in line]
-    assert last == [f"tutti: VERIFY: {counts['wrong']} calls ended with wrong results, of "
-                    f"{counts['compared']} that were compared with the host MPI's"], str(outcome)
+    right = counts["compared"] - counts["wrong"]
+    assert outcome.ends() == [
+        f"tutti: verify: {counts['compared']:,} of {counts['calls']:,} calls compared with the host "
+        f"MPI (share 1, seed 99): {counts['wrong']:,} wrong, {right:,} right"], str(outcome)
 
 
 def test_a_wrong_result_is_found_across_hosts(wrong_host):

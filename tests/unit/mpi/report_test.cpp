@@ -166,39 +166,6 @@ TEST(Report, SaysWhereDeviceMemoryWasStaged) {
         nlohmann::json::parse(report_json({"MPI X", 4, "", {}}, rows)).contains("device_memory"));
 }
 
-TEST(Report, SaysWhatWasVerified) {
-    const std::vector<ReportRow> rows = merge_records(std::vector<ReportRecord>{
-        record(kBcast, 2, 1, 8, "small"), record(kBcast, 2, 1, 8, "small")});
-    ReportHead head{"MPICH 5.0.2", 2, "", {}, {}};
-    EXPECT_EQ(report_text(head, rows).find("verified"), std::string::npos);
-    EXPECT_FALSE(nlohmann::json::parse(report_json(head, rows)).contains("verify"));
-    head.verify = {.share = 0.01,
-                   .seed = 7,
-                   .calls = 1000,
-                   .equal = 9,
-                   .different = 2,
-                   .undecided = 0,
-                   .skipped = 0,
-                   .failed = 0};
-    EXPECT_NE(report_text(head, rows)
-                  .find("tutti: verified: 11 of 1000 calls (share 0.01, seed 7): "
-                        "2 wrong, 9 right\n"),
-              std::string::npos);
-    head.verify.undecided = 3;
-    head.verify.skipped = 4;
-    head.verify.failed = 5;
-    EXPECT_NE(report_text(head, rows)
-                  .find(": 2 wrong, 9 right, 3 with other bits that may be right; "
-                        "4 too large to compare; 5 ended with an "
-                        "error\n"),
-              std::string::npos);
-    const auto json = nlohmann::json::parse(report_json(head, rows))["verify"];
-    EXPECT_EQ(json["compared"], 14);
-    EXPECT_EQ(json["wrong"], 2);
-    EXPECT_EQ(json["not_compared"], 4);
-    EXPECT_EQ(json["seed"], 7);
-}
-
 TEST(Report, JsonSaysWhoRanWhatAndWhy) {
     const std::vector<ReportRecord> records = {record(kGather, 1, 2, 20, "small"),
                                                record(kScan, 1, 1, 0, "host: cut \xc3")};
