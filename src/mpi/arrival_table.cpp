@@ -4,42 +4,51 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "mpi/amount.h"
 #include "mpi/report.h"
+#include "mpi/report_table.h"
 
 namespace tutti::mpi {
 
 namespace {
 
-bool waited_more(const ArrivalRecord& a, const ArrivalRecord& b) {
-    return a.waited_s() > b.waited_s();
+bool waited_more(const ArrivalRecord& a, const ArrivalRecord& b) { return a.waited_s > b.waited_s; }
+
+// Of the collectives in which all wait for all.
+bool has_no_root(uint32_t kind) {
+    return kind == kBarrier || kind == kAllreduce || kind == kAllgather ||
+           kind == kReduceScatterBlock;
 }
 
 double mean_s(uint64_t sum_ns, uint64_t count) {
     return count == 0 ? 0 : static_cast<double>(sum_ns) * 1e-9 / static_cast<double>(count);
 }
 
-std::string line_of(const ArrivalRecord& row) {
+// What it cost each of them.
+double lost_s(const ArrivalRecord& row) { return row.waited_s / row.ranks; }
+
+std::string line_of(const ArrivalRecord& row, double run_s) {
     const tutti_arrivals_info& info = row.info;
     const double share =
         100 * static_cast<double>(info.last_samples[0]) / static_cast<double>(info.samples);
-    char text[320];
+    const double lost = run_s > 0 ? 100 * lost_s(row) / run_s : 0;
+    char text[400];
     snprintf(text, sizeof text,
-             "tutti: late: rank %d on %s was last in %.0f %% of %llu sampled %ss of %u ranks, %s "
-             "after the first in the mean",
+             "tutti: late: rank %d on %s was last in %.0f %% of %llu sampled %ss of %u ranks, on "
+             "average %s after the first; in all each rank waited some %s for others, %.0f %% of "
+             "the run",
              row.last_in_world[0], info.last_host[0], share,
              static_cast<unsigned long long>(info.samples),
              kind_name(static_cast<Kind>(row.collective)), row.ranks,
-             rough(mean_s(info.spread_ns, info.samples)).c_str());
+             rough(mean_s(info.spread_ns, info.samples)).c_str(), rough(lost_s(row)).c_str(), lost);
     std::string line = text;
-    if (info.waited_ns > 0) {
-        line += "; the others lost some " + rough(row.waited_s() / (row.ranks - 1)) + " each";
-    }
     if (info.follows_since > 0) {
-        line += "; whoever comes last releases short ones from call " +
-                std::to_string(info.follows_since) + " on";
+        line += "; from call " + std::to_string(info.follows_since) +
+                " on short ones are released by the last rank to come";
     }
     return line + "\n";
 }
@@ -87,6 +96,14 @@ void ArrivalLog::add_waited(const tutti_arrivals_info& info) {
     waited_.seconds += static_cast<double>(info.own_waited_ns) * 1e-9 * calls_per_sample(info);
 }
 
+void ArrivalLog::bound_waited(std::span<const ReportRecord> own) {
+    double inside_s = 0;
+    for (const ReportRecord& record : own) {
+        if (has_no_root(record.kind)) inside_s += static_cast<double>(record.nanoseconds) * 1e-9;
+    }
+    waited_.seconds = std::min(waited_.seconds, inside_s);
+}
+
 void ArrivalLog::add(tutti_collective collective, const tutti_arrivals_info& info,
                      std::span<const int> in_world) {
     if (info.samples == 0) return;
@@ -96,26 +113,39 @@ void ArrivalLog::add(tutti_collective collective, const tutti_arrivals_info& inf
     record.ranks = static_cast<uint32_t>(in_world.size());
     record.collective = static_cast<uint32_t>(collective);
     record.info = info;
+    record.waited_s = static_cast<double>(info.waited_ns) * 1e-9 * calls_per_sample(info);
     for (uint32_t i = 0; i < TUTTI_ARRIVALS_LAST && info.last_samples[i] > 0; ++i) {
         record.last_in_world[i] = in_world[info.last_rank[i]];
     }
     records_.add(record, waited_more);
 }
 
-std::vector<ArrivalRecord> merge_arrivals(std::span<const ArrivalRecord> records) {
+std::vector<ArrivalRecord> merge_arrivals(std::span<const ArrivalRecord> records,
+                                          std::span<const ReportRow> calls) {
+    std::map<std::pair<uint32_t, uint32_t>, double> inside_s;  // of all ranks together
+    for (const ReportRow& row : calls) inside_s[{row.kind, row.ranks}] += row.seconds * row.ranks;
     std::vector<ArrivalRecord> rows(records.begin(), records.end());
+    std::ranges::stable_sort(rows, waited_more);
+    for (ArrivalRecord& row : rows) {
+        double& left_s = inside_s[{row.collective, row.ranks}];
+        row.waited_s = std::min(row.waited_s, left_s);
+        left_s -= row.waited_s;
+    }
     std::ranges::stable_sort(rows, waited_more);
     return rows;
 }
 
 // Beside the worst, those that are not small to it.
-std::string arrival_text(std::span<const ArrivalRecord> rows) {
+std::string arrival_text(std::span<const ArrivalRecord> rows, double run_s) {
     constexpr size_t kRowsMax = 3;
     constexpr double kShareMin = 0.1;
+    constexpr double kRunShareMin = 0.01;
     std::string text;
     for (const ArrivalRecord& row : rows.first(std::min(rows.size(), kRowsMax))) {
-        if (row.waited_s() < kShareMin * rows[0].waited_s()) break;
-        text += line_of(row);
+        if (row.waited_s < kShareMin * rows[0].waited_s) break;
+        // In rooted calls nobody knows who waited for whom.
+        if (row.waited_s <= 0 || lost_s(row) < kRunShareMin * run_s) break;
+        text += line_of(row, run_s);
     }
     return text;
 }
@@ -138,7 +168,7 @@ nlohmann::ordered_json arrival_json(std::span<const ArrivalRecord> rows,
             entry["synchronization_delay"] =
                 spread_json(info.delay_ns, info.delay_samples, info.delay_ns_max);
         }
-        entry["waited_s"] = row.waited_s();
+        entry["waited_s"] = row.waited_s;
         entry["clock_error_s"] = static_cast<double>(info.clock_error_ns) * 1e-9;
         entry["last"] = last_json(row);
         if (info.follows_since > 0) entry["follows_since_call"] = info.follows_since;

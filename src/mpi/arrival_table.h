@@ -14,6 +14,9 @@
 
 namespace tutti::mpi {
 
+struct ReportRecord;
+struct ReportRow;
+
 // Samples stand for so many calls; there are some.
 inline double calls_per_sample(const tutti_arrivals_info& info) {
     return static_cast<double>(info.calls) / static_cast<double>(info.compared);
@@ -26,14 +29,10 @@ struct ArrivalRecord {
     std::array<int, TUTTI_ARRIVALS_LAST> last_in_world;  // the ranks' numbers in the world
     uint32_t more;                                       // rows that found no room
     tutti_arrivals_info info;
-
-    // What all its ranks have waited together in all calls, as far as samples tell.
-    [[nodiscard]] double waited_s() const {
-        return static_cast<double>(info.waited_ns) * 1e-9 * calls_per_sample(info);
-    }
+    double waited_s;  // by all its ranks together in all calls, as far as samples tell
 };
 
-// The same of one rank alone, of all its communicators; sent to rank 0 as bytes.
+// What one rank alone has waited, in all its communicators; sent to rank 0 as bytes.
 struct WaitedRecord {
     double seconds;
 };
@@ -51,6 +50,8 @@ class ArrivalLog {
   public:
     // What this process has waited in one communicator.
     void add_waited(const tutti_arrivals_info& info);
+    // It has waited no longer than it was in calls in which all wait for all.
+    void bound_waited(std::span<const ReportRecord> own);
     // Its first rank's; in_world: all its ranks' numbers in the world.
     void add(tutti_collective collective, const tutti_arrivals_info& info,
              std::span<const int> in_world);
@@ -78,10 +79,13 @@ struct RankArrivals {
     std::vector<LatenessRecord> lateness;
 };
 
-// Those that have waited most first.
-std::vector<ArrivalRecord> merge_arrivals(std::span<const ArrivalRecord> records);
-// Lines of a few, or nothing.
-std::string arrival_text(std::span<const ArrivalRecord> rows);
+// Those that have waited most first. Samples are multiplied by the calls that they stand for, and a
+// single long one by as much; so what was measured of all calls is a bound: communicators have
+// waited no longer than all of their size were inside calls of that collective.
+std::vector<ArrivalRecord> merge_arrivals(std::span<const ArrivalRecord> records,
+                                          std::span<const ReportRow> calls);
+// Lines of a few, or nothing: what costs no hundredth of the run is not worth one.
+std::string arrival_text(std::span<const ArrivalRecord> rows, double run_s);
 nlohmann::ordered_json arrival_json(std::span<const ArrivalRecord> rows, const RankArrivals& ranks);
 
 }  // namespace tutti::mpi

@@ -89,14 +89,83 @@ StagedRecord staged_here() {
 }
 
 // Collective over the world; nothing where their list would be too long.
-RankArrivals gather_rank_arrivals(const ArrivalLog& log) {
+RankArrivals gather_rank_arrivals(ArrivalLog log, std::span<const ReportRecord> own) {
     RankArrivals found;
     if (front.world_size > static_cast<int>(kListedRanksMax)) return found;
+    log.bound_waited(own);
     auto waited = gather_records(std::span(&log.waited(), 1));
     auto lateness = gather_records(std::span(&log.lateness(), 1));
     if (waited) found.waited = std::move(*waited);
     if (lateness) found.lateness = std::move(*lateness);
     return found;
+}
+
+// What rank 0 knows without the others.
+ReportHead own_head(const WatchTotals& watches) {
+    const char* faults = tutti_context_setting(front.context, "TUTTI_FAULTS");
+    ReportHead head;
+    head.host = host_version();
+    head.ranks = static_cast<uint32_t>(front.world_size);
+    head.faults = faults != nullptr ? faults : "";
+    head.watches = watches;
+    head.no_single_copy = tutti_context_no_single_copy(front.context);
+    head.switches.file = front.fabric_file;
+    tutti_context_fabric(front.context, &head.switches.hosts, &head.switches.switches);
+    head.tuned = tuned_file();
+    head.run_s = static_cast<double>(now_ns() - front.started_ns) * 1e-9;
+    return head;
+}
+
+struct Report {
+    ReportHead head;
+    std::vector<ReportRow> rows;
+    std::vector<MulticastRecord> multicasts;
+};
+
+// Collective over the world: at rank 0 what there is to say. Where there are too many ranks, its
+// own records stand for those of all.
+Report gather_report(const WatchTotals& watches) {
+    const std::vector<ReportRecord> mine = front.counters.records();
+    Report report;
+    report.head = own_head(watches);
+    const auto records = gather_records(std::span(mine));
+    report.rows = merge_records(records ? *records : as_of_all(mine));
+    const MulticastLog log = gather_multicasts();
+    const auto multicasts = gather_records(log.records());
+    report.multicasts =
+        multicasts ? merge_multicasts(*multicasts) : merge_multicasts(log.records());
+    const VerbsLog verbs_log = gather_verbs();
+    const auto verbs = gather_records(verbs_log.records());
+    report.head.verbs = verbs ? merge_verbs(*verbs) : merge_verbs(verbs_log.records());
+    const NodeLog node_log = gather_nodes();
+    const auto nodes = gather_records(node_log.records());
+    report.head.nodes = nodes ? merge_nodes(*nodes) : merge_nodes(node_log.records());
+    const ArrivalLog arrival_log = gather_arrivals();
+    const auto arrivals = gather_records(arrival_log.records());
+    report.head.arrivals = arrivals ? merge_arrivals(*arrivals, report.rows)
+                                    : merge_arrivals(arrival_log.records(), report.rows);
+    report.head.rank_arrivals = gather_rank_arrivals(arrival_log, mine);
+    const TuningLog tuning_log = gather_tunings();
+    const auto tunings = gather_records(tuning_log.records());
+    report.head.tunings = tunings ? merge_tunings(*tunings) : merge_tunings(tuning_log.records());
+    const StagedRecord here = staged_here();
+    const auto staged = gather_records(std::span(&here, 1));
+    report.head.staged = merge_staged(staged ? *staged : std::vector{here});
+    return report;
+}
+
+void print_report(const Report& report) {
+    const std::string text = report_text(report.head, report.rows, report.multicasts);
+    fwrite(text.data(), 1, text.size(), stderr);
+    fflush(stderr);
+}
+
+void write_report(const Report& report, const char* target) {
+    const std::string text = report_json(report.head, report.rows, report.multicasts);
+    const std::string problem = files::write_whole(target, text);
+    if (!problem.empty()) {
+        print_line((std::string("report file ") + target + ": " + problem).c_str());
+    }
 }
 
 }  // namespace
@@ -113,52 +182,12 @@ void leave_mark() {
 }
 
 void finish_report(const char* target, const WatchTotals& watches) {
-    const std::vector<ReportRecord> mine = front.counters.records();
-    const auto records = gather_records(std::span(mine));
-    const MulticastLog log = gather_multicasts();
-    const auto multicasts = gather_records(log.records());
-    const VerbsLog verbs_log = gather_verbs();
-    const auto verbs = gather_records(verbs_log.records());
-    const NodeLog node_log = gather_nodes();
-    const auto nodes = gather_records(node_log.records());
-    const ArrivalLog arrival_log = gather_arrivals();
-    const auto arrivals = gather_records(arrival_log.records());
-    const RankArrivals rank_arrivals = gather_rank_arrivals(arrival_log);
-    const TuningLog tuning_log = gather_tunings();
-    const auto tunings = gather_records(tuning_log.records());
-    const StagedRecord here = staged_here();
-    const auto staged = gather_records(std::span(&here, 1));
+    const Report report = gather_report(watches);
     if (front.world_rank != 0) return;
-    // Where there are too many, rank 0's own stand for those of all.
-    const std::vector<ReportRow> rows = merge_records(records ? *records : as_of_all(mine));
-    const auto groups =
-        multicasts ? merge_multicasts(*multicasts) : merge_multicasts(log.records());
-    const char* faults = tutti_context_setting(front.context, "TUTTI_FAULTS");
-    KnownSwitches switches{front.fabric_file, 0, 0};
-    tutti_context_fabric(front.context, &switches.hosts, &switches.switches);
-    const ReportHead head{
-        host_version(),
-        static_cast<uint32_t>(front.world_size),
-        faults != nullptr ? faults : "",
-        merge_staged(staged ? *staged : std::vector{here}),
-        watches,
-        tutti_context_no_single_copy(front.context),
-        nodes ? merge_nodes(*nodes) : merge_nodes(node_log.records()),
-        switches,
-        tuned_file(),
-        arrivals ? merge_arrivals(*arrivals) : merge_arrivals(arrival_log.records()),
-        rank_arrivals,
-        tunings ? merge_tunings(*tunings) : merge_tunings(tuning_log.records()),
-        verbs ? merge_verbs(*verbs) : merge_verbs(verbs_log.records())};
     if (strcmp(target, "1") == 0) {
-        const std::string text = report_text(head, rows, groups);
-        fwrite(text.data(), 1, text.size(), stderr);
-        fflush(stderr);
+        print_report(report);
     } else {
-        const std::string problem = files::write_whole(target, report_json(head, rows, groups));
-        if (!problem.empty()) {
-            print_line((std::string("report file ") + target + ": " + problem).c_str());
-        }
+        write_report(report, target);
     }
     leave_mark();
 }

@@ -77,6 +77,7 @@ struct Front {
     bool is_serial = false;
     bool check = false;          // TUTTI_CHECK
     bool report = false;         // TUTTI_REPORT
+    uint64_t started_ns = 0;     // the end of MPI_Init
     double stall_s = 0;          // TUTTI_STALL; 0: never
     bool counts_calls = false;   // for one of these
     bool tells_exits = false;    // somebody wants to know when the host's own collectives are over

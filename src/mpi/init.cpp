@@ -337,6 +337,7 @@ void start() {
     const bool promises =
         *setting("TUTTI_REPRODUCIBLE") == '1' || *setting("TUTTI_HETEROGENEOUS") == '1';
     front.warmup_calls = front.check || promises ? 0 : static_cast<uint32_t>(warmup);
+    front.started_ns = now_ns();
     front.active.store(true, std::memory_order_release);
 }
 

@@ -151,9 +151,9 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
              duration(row.seconds / static_cast<double>(std::max<uint64_t>(row.calls, 1))),
              by_host(row.how) ? row.how : "tutti: " + row.how});
     }
-    return text + align(lines, "lrlrrrrl") + arrival_text(head.arrivals) +
-           tuning_text(head.tunings) + node_text(head.nodes) + verbs_text(head.verbs) +
-           multicast_text(multicasts);
+    return text + align(lines, "lrlrrrrl") + arrival_text(head.arrivals, head.run_s) +
+           tuning_text(head.tunings) + node_text(head.nodes) +
+           verbs_text(head.verbs) + multicast_text(multicasts);
 }
 
 std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
@@ -173,6 +173,7 @@ std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
     if (head.staged.calls > 0) {
         json["device_memory"] = {{"runtimes", head.staged.runtimes},
                                  {"ranks", head.staged.ranks},
+    if (head.run_s > 0) json["seconds"] = head.run_s;
                                  {"staged", head.staged.calls},
                                  {"bytes", head.staged.bytes}};
     }

@@ -74,6 +74,7 @@ struct ReportHead {
     RankArrivals rank_arrivals = {};
     std::vector<TuningRecord> tunings = {};
     std::vector<VerbsRecord> verbs = {};
+    double run_s = 0;      // on rank 0, from the end of MPI_Init to MPI_Finalize
 };
 
 inline constexpr uint32_t kSizeClasses = 4;

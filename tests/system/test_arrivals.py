@@ -29,6 +29,10 @@ def expect_late_rank(outcome, ranks):
     assert first["host"], world
     assert world["waited_s"] > 0 and world["spread"]["max_s"] >= world["spread"]["mean_s"], world
     assert world["synchronization_delay"]["mean_s"] > 0, world
+    # No longer than all were inside.
+    inside = sum(row["seconds"] for row in outcome.report.rows
+                 if (row["collective"], row["ranks"]) == ("allreduce", ranks))
+    assert world["waited_s"] <= inside * ranks * (1 + 1e-9), (world, inside)
     waited = outcome.report.data["arrivals"]["waited_s_by_rank"]
     assert len(waited) == ranks and waited[LATE] < max(waited), waited
     return world
