@@ -34,6 +34,9 @@ int complain(std::string_view message, int status = kUsageStatus) {
     return status;
 }
 
+// A table on standard error, no file.
+bool is_table(const std::string& report) { return report == "1" || report == "full"; }
+
 // FILE.json of the report: an absolute path, since ranks may run in another directory, and known to
 // be writable before anything runs.
 Result<std::string> report_file(const std::string& report) {
@@ -141,7 +144,7 @@ Result<std::string> prepare_report(RunArguments& arguments, const ReportMark& ma
                    "tutti: no temporary directory ({}): if no report comes, nothing will be said\n",
                    mark.problem());
     }
-    if (arguments.settings.report == "1") return std::string();
+    if (is_table(arguments.settings.report)) return std::string();
     auto file = report_file(arguments.settings.report);
     if (file) set_entry(arguments.entries, "TUTTI_REPORT", file.value());
     return file;
@@ -222,7 +225,7 @@ int run_main(std::span<const std::string> words) {
         if (is_first_rank()) fmt::print(stderr, "tutti: no report: TUTTI=off\n");
         set_entry(run.entries, "TUTTI_REPORT", "0");  // the ranks need not say it again
     }
-    if (reports && run.settings.report != "1") {
+    if (reports && !is_table(run.settings.report)) {
         const auto file = report_file(run.settings.report);
         if (!file) return complain(file.error().message);
     }

@@ -182,9 +182,10 @@ void leave_mark() {
 }
 
 void finish_report(const char* target, const WatchTotals& watches) {
-    const Report report = gather_report(watches);
+    Report report = gather_report(watches);
     if (front.world_rank != 0) return;
-    if (strcmp(target, "1") == 0) {
+    report.head.is_full = strcmp(target, "full") == 0;
+    if (report.head.is_full || strcmp(target, "1") == 0) {
         print_report(report);
     } else {
         write_report(report, target);

@@ -7,7 +7,7 @@
 namespace tutti::mpi {
 
 // Collective over the world, before the host's MPI_Finalize. `target` is "1" for a table on
-// standard error or the name of a JSON file. Leaves the mark.
+// standard error, "full" for one with all there is, or the name of a JSON file. Leaves the mark.
 void finish_report(const char* target, const WatchTotals& watches);
 
 // Tells `tutti run`, if it is on this host, that Tutti was there, and has said what there is to

@@ -152,7 +152,7 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
              by_host(row.how) ? row.how : "tutti: " + row.how});
     }
     return text + align(lines, "lrlrrrrl") + arrival_text(head.arrivals, head.run_s) +
-           tuning_text(head.tunings) + node_text(head.nodes) +
+           tuning_text(head.tunings) + (head.is_full ? node_text(head.nodes) : "") +
            verbs_text(head.verbs) + multicast_text(multicasts);
 }
 

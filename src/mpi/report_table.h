@@ -75,6 +75,7 @@ struct ReportHead {
     std::vector<TuningRecord> tunings = {};
     std::vector<VerbsRecord> verbs = {};
     double run_s = 0;      // on rank 0, from the end of MPI_Init to MPI_Finalize
+    bool is_full = false;  // the table tells what else there is, too
 };
 
 inline constexpr uint32_t kSizeClasses = 4;

@@ -246,6 +246,12 @@ TEST_F(Run, AReportThatWasGiven) {
     EXPECT_TRUE(left_nothing());
 }
 
+// The word for a table with all there is is no file.
+TEST_F(Run, AFullReport) {
+    const Answer answer = run("--report=full -- mpirun ./app");
+    EXPECT_NE(answer.out.find("TUTTI_REPORT=full\n"), std::string::npos) << answer.out;
+}
+
 TEST_F(Run, SwitchedOffThereIsNoReport) {
     for (const char* off : {"TUTTI=off", "TUTTI=No", "TUTTI=0"}) {
         const Answer answer = run("--report -- mpirun ./app", off);

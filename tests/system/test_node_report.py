@@ -66,7 +66,7 @@ def test_a_set_for_each_host(debian_mpi):
 
 @needs_two
 def test_the_table_has_two_lines_for_each(openmpi):
-    outcome = openmpi.launch("comms", 2, 30, options=["--report"], with_report=False).passed()
+    outcome = openmpi.launch("comms", 2, 30, options=["--report=full"], with_report=False).passed()
     lines = outcome.err.splitlines()
     (at,) = [i for i, line in enumerate(lines) if line.startswith("tutti: within ")]
     assert ", 2 ranks, 26 communicators" in lines[at] and "barrier" in lines[at], lines[at]

@@ -177,10 +177,13 @@ TEST(NodeTable, Json) {
     EXPECT_EQ(node_json(rows), expected);
 }
 
+// Of the table, where all there is was asked for.
 TEST(NodeTable, StandsInBothReports) {
     ReportHead head;
     head.nodes = {{1, 0, crowded_info(2)}};
     const std::vector<ReportRow> rows = {{kBarrier, 0, 4, "small", 1, 0, 0}};
+    EXPECT_EQ(report_text(head, rows).find("tutti: within"), std::string::npos);
+    head.is_full = true;
     EXPECT_NE(report_text(head, rows).find("tutti: within node7"), std::string::npos);
     EXPECT_EQ(nlohmann::json::parse(report_json(head, rows))["nodes"].size(), 1u);
 }
