@@ -15,6 +15,7 @@
 #include "mpi/front.h"
 #include "mpi/init.h"
 #include "mpi/large_calls.h"
+#include "mpi/passed_bytes.h"
 #include "mpi/run.h"
 #include "mpi/slots.h"
 

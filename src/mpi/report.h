@@ -19,6 +19,10 @@ enum Kind : uint8_t {
 };
 const char* kind_name(Kind kind);      // "allreduce"
 const char* kind_function(Kind kind);  // "MPI_Allreduce"
+// In which each rank knows its own bytes only, or the root those of all.
+constexpr bool depends_on_rank(uint8_t kind) {
+    return kind == kGatherv || kind == kScatterv || kind == kAlltoallv || kind == kAlltoallw;
+}
 
 class Counters {
   public:

@@ -32,6 +32,12 @@ constexpr const char* kClassNames[kSizeClasses] = {"<= 256 B", "<= 16 KiB", "<= 
 
 bool by_host(std::string_view how) { return how.starts_with("host: "); }
 
+// Of one call; where ranks have different sizes, their mean.
+std::string size_text(const ReportRow& row) {
+    if (row.kind == kBarrier) return "";
+    return (depends_on_rank(row.kind) ? "mean " : "") + std::string(kClassNames[row.size_class]);
+}
+
 std::string duration(double seconds) { return amount_text(seconds, 2); }
 
 using Cells = std::vector<std::string>;
@@ -80,7 +86,9 @@ std::vector<ReportRow> merge_records(std::span<const ReportRecord> records) {
     for (const ReportRecord& r : records) {
         if (r.kind >= kKinds || r.size_class >= kSizeClasses || r.ranks == 0) continue;
         const std::string how(r.how, strnlen(r.how, sizeof r.how));
-        ReportRow& row = rows[{r.kind, r.ranks, r.size_class, by_host(how), how}];
+        // Where its ranks count a call in several classes, none of these is the call's.
+        const uint8_t found_as = depends_on_rank(r.kind) ? 0 : r.size_class;
+        ReportRow& row = rows[{r.kind, r.ranks, found_as, by_host(how), how}];
         row.kind = r.kind;
         row.size_class = r.size_class;
         row.ranks = r.ranks;
@@ -91,6 +99,9 @@ std::vector<ReportRow> merge_records(std::span<const ReportRecord> records) {
     }
     std::vector<ReportRow> sorted;
     for (auto& [key, row] : rows) {
+        if (depends_on_rank(row.kind) && row.calls > 0) {
+            row.size_class = size_class(row.bytes / row.calls);
+        }
         // Every rank of a communicator counted every call; an argument that one rank alone handed
         // to the host is still one call.
         row.calls = (row.calls + row.ranks - 1) / row.ranks;
@@ -145,9 +156,8 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
         {"collective", "ranks", "size", "calls", "bytes", "time inside", "per call", "run by"});
     for (const ReportRow& row : rows) {
         lines.push_back(
-            {kNames[row.kind].name, std::to_string(row.ranks),
-             row.kind == kBarrier ? "" : kClassNames[row.size_class], std::to_string(row.calls),
-             std::to_string(row.bytes), duration(row.seconds),
+            {kNames[row.kind].name, std::to_string(row.ranks), size_text(row),
+             std::to_string(row.calls), std::to_string(row.bytes), duration(row.seconds),
              duration(row.seconds / static_cast<double>(std::max<uint64_t>(row.calls, 1))),
              by_host(row.how) ? row.how : "tutti: " + row.how});
     }

@@ -33,7 +33,7 @@ struct ReportRow {
     uint32_t ranks = 0;
     std::string how;
     uint64_t calls = 0;  // of the communicator, not of each of its ranks
-    uint64_t bytes = 0;  // the payload of one rank's block, over all calls
+    uint64_t bytes = 0;  // of one rank, over all calls: docs/mpi.md, "The report"
     double seconds = 0;  // inside, the mean over ranks
 };
 
@@ -82,7 +82,8 @@ inline constexpr uint32_t kSizeClasses = 4;
 uint8_t size_class(uint64_t bytes);
 const char* size_class_name(uint8_t size_class);
 
-// In the order of kind, ranks, size class; what Tutti ran before what the host did.
+// In the order of kind, ranks, size class; what Tutti ran before what the host did. A call whose
+// ranks know different sizes is of the class of their mean: all those of one kind are one row.
 std::vector<ReportRow> merge_records(std::span<const ReportRecord> records);
 std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
                         std::span<const MulticastRecord> multicasts = {});

@@ -49,7 +49,11 @@ int refuse(CommState& state, Kind kind) {
 }
 
 uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype type) {
-    if (!front.report || state.is_inter || count <= 0) return 0;
+    return front.report && !state.is_inter ? bytes_of(count, type) : 0;
+}
+
+uint64_t bytes_of(abi::Count count, abi::Datatype type) {
+    if (count <= 0) return 0;
     if (const TypeInfo* info = front.types.find(type)) {
         return static_cast<uint64_t>(count) * info->size;
     }
@@ -64,12 +68,12 @@ uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype 
 tutti_status run_and_count(CommState& state, const tutti_call& call, const uint64_t* preparing_ns) {
     const uint64_t begin = now_ns();
     const tutti_status status = tutti_run(state.team, &call);
+    const uint64_t took_ns = now_ns() - begin;
+    note_watched(state, status, took_ns);
     const bool is_empty = call.bytes == 0 && call.collective != TUTTI_BARRIER;
     if (!front.report || status != TUTTI_OK || is_empty) return status;
     const uint64_t spent_ns = took_ns - (preparing_ns != nullptr ? *preparing_ns : 0);
     front.counters.count(static_cast<Kind>(call.collective), state.size, call.bytes,
-    const uint64_t took_ns = now_ns() - begin;
-    note_watched(state, status, took_ns);
                          tutti_team_ran(state.team), spent_ns);
     return status;
 }
@@ -124,8 +128,8 @@ Ended run_prepared(CommState& state, tutti_call& call,
 int check_foreign(const CommState& state, Kind kind) {
     if (state.team == nullptr) return abi::kSuccess;
     const tutti_status status = tutti_check_foreign(state.team, kind_function(kind));
+    note_compared(state, status);
     return status == TUTTI_OK ? abi::kSuccess : run_failed(state, status);
 }
 
 }  // namespace tutti::mpi
-    note_compared(*state, status);

@@ -38,6 +38,8 @@ inline constexpr const char* kDoubtful = "host: arguments that it shall judge";
 // For the report alone; 0 without one, and on an intercommunicator, where it takes more than a
 // rank to know which arguments are significant.
 uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype type);
+// 0 for a count or a datatype that the host shall judge.
+uint64_t bytes_of(abi::Count count, abi::Datatype type);
 
 // `call` is a call of the host; `why` is for the report, which also says who comes late. An error
 // handler may free the communicator, so nothing of the state is read behind an error.
@@ -129,17 +131,19 @@ int checked_by_host(const CommState& state, Kind kind, HostCall call) {
     return status;
 }
 
-// A collective that Tutti does not take over.
-template <class HostCall>
-int pass_through(Comm comm, Kind kind, HostCall call) {
+// A collective that Tutti does not take over. bytes(state), for the report: see passed_bytes.h.
+template <class Bytes, class HostCall>
+int pass_through(Comm comm, Kind kind, Bytes bytes, HostCall call) {
     if (!front.report && !front.check) [[likely]]
         return call();
     CommState* state = find_state(comm);
     if (state == nullptr) return call();
     // Under TUTTI_CHECK a call that is not ours makes the team too: others may be in one that is.
     if (front.check) make_ready(*state, false);
-    return checked_by_host(
-        *state, kind, [&] { return by_host(*state, kind, 0, "host: not taken over yet", call); });
+    const uint64_t moved = front.report ? bytes(*state) : 0;
+    return checked_by_host(*state, kind, [&] {
+        return by_host(*state, kind, moved, "host: not taken over yet", call);
+    });
 }
 
 }  // namespace tutti::mpi

@@ -101,6 +101,33 @@ TEST(Report, CountsCallsOfTheCommunicatorNotOfItsRanks) {
     EXPECT_EQ(rows[2].calls, 1u);
 }
 
+// A gatherv of 4 ranks whose root knows all that comes, and an alltoallv of two sizes: each call is
+// one, in the class of what its ranks know on average.
+TEST(Report, MergesSizesThatDifferByRank) {
+    const std::vector<ReportRecord> records = {
+        record(kGatherv, 4, 5, 5 * 4000, "host: no"), record(kGatherv, 4, 5, 5 * 100, "host: no"),
+        record(kGatherv, 4, 5, 5 * 100, "host: no"),  record(kGatherv, 4, 5, 5 * 100, "host: no"),
+        record(kAlltoallv, 2, 1, 200, "host: no"),    record(kAlltoallv, 2, 1, 200, "host: no"),
+        record(kAlltoallv, 2, 2, 200000, "host: no"), record(kAlltoallv, 2, 2, 0, "host: no"),
+        record(kAlltoall, 1, 1, 200, "host: no"),     record(kAlltoall, 1, 1, 2000, "host: no")};
+    const auto rows = merge_records(records);
+    ASSERT_EQ(rows.size(), 4u);
+    EXPECT_EQ(rows[0].kind, kGatherv);
+    EXPECT_EQ(rows[0].calls, 5u);
+    EXPECT_EQ(rows[0].bytes, 5u * 4300 / 4);
+    EXPECT_EQ(rows[0].size_class, size_class(4300 / 4));
+    // Of one size on all ranks, each class has its row.
+    EXPECT_EQ(rows[1].kind, kAlltoall);
+    EXPECT_EQ(rows[2].kind, kAlltoall);
+    EXPECT_EQ(rows[3].kind, kAlltoallv);
+    EXPECT_EQ(rows[3].calls, 3u);
+    EXPECT_EQ(rows[3].bytes, 100200u);
+    EXPECT_EQ(rows[3].size_class, size_class(33400));
+    const std::string text = report_text({"MPI X", 4, ""}, rows);
+    EXPECT_NE(text.find("  mean <= 16 KiB  "), std::string::npos) << text;
+    EXPECT_NE(text.find("  mean <= 1 MiB   "), std::string::npos) << text;
+}
+
 TEST(Report, SkipsRecordsThatMakeNoSense) {
     std::vector<ReportRecord> records = {record(kBcast, 0, 1, 1, "x"),
                                          record(kBcast, 2, 1, 1, "x")};
