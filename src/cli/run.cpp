@@ -2,12 +2,14 @@
 #include "cli/run.h"
 
 #include <fmt/format.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 
 #include "base/settings.h"
 #include "base/text.h"
@@ -17,6 +19,7 @@
 #include "cli/options.h"
 #include "cli/process.h"
 #include "cli/rewrite.h"
+#include "files/report_name.h"
 #include "files/whole_file.h"
 #include "site/site.h"
 
@@ -38,11 +41,13 @@ int complain(std::string_view message, int status = kUsageStatus) {
 bool is_table(const std::string& report) { return report == "1" || report == "full"; }
 
 // FILE.json of the report: an absolute path, since ranks may run in another directory, and known to
-// be writable before anything runs.
+// be writable before anything runs, as far as its folder is known by then.
 Result<std::string> report_file(const std::string& report) {
     std::error_code error;
     const fs::path file = fs::absolute(report, error).lexically_normal();
-    if (const auto problem = files::obstacle(report); !problem.empty()) {
+    const bool is_known = file.parent_path().string().find('%') == std::string::npos;
+    const auto problem = is_known ? files::obstacle(report) : std::string();
+    if (!problem.empty()) {
         return Error{ErrorCode::kArgument,
                      fmt::format("report file {}: {}", printable(report), problem)};
     }
@@ -79,7 +84,8 @@ class ReportMark {
     }
     // Empty where there is a directory.
     [[nodiscard]] const std::string& problem() const { return problem_; }
-    [[nodiscard]] std::string file() const { return directory_ + "/mark"; }
+    // Named after this process, which stands for %j in a report's name where there is no other job.
+    [[nodiscard]] std::string file() const { return directory_ + "/" + std::to_string(getpid()); }
     [[nodiscard]] bool touched() const {
         std::error_code error;
         return !directory_.empty() && fs::exists(file(), error);
@@ -88,6 +94,26 @@ class ReportMark {
   private:
     std::string directory_, problem_;
 };
+
+// The files that reports of this name may have gone to, and when each was last written.
+using Written = std::map<std::string, fs::file_time_type>;
+Written reports_at(const std::string& name) {
+    Written written;
+    if (name.empty()) return written;
+    const files::NamePatterns patterns = files::name_patterns(name);
+    for (const std::string& pattern : {patterns.first, patterns.numbered}) {
+        glob_t found{};
+        if (glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
+            for (size_t i = 0; i < found.gl_pathc; ++i) {
+                std::error_code error;
+                const auto time = fs::last_write_time(found.gl_pathv[i], error);
+                if (!error) written[found.gl_pathv[i]] = time;
+            }
+        }
+        globfree(&found);
+    }
+    return written;
+}
 
 std::vector<Variable> variables_of(const std::vector<std::string>& entries) {
     std::vector<Variable> variables;
@@ -181,16 +207,15 @@ Result<int> run_with_report(RunArguments& arguments, const Launch& launch,
     const ReportMark mark;
     const auto file = prepare_report(arguments, mark);
     if (!file) return file.error();
-    std::error_code error;
     // On another host the ranks cannot reach the mark; a file that they wrote says the same.
-    const auto former = fs::last_write_time(file.value(), error);
-    const bool existed = !error;
+    const Written former = reports_at(file.value());
     auto status = start(arguments, launch, path);
-    const auto latest = fs::last_write_time(file.value(), error);
-    const bool is_there = mark.touched() || (!error && (!existed || latest != former));
-    if (status && !is_there && is_first_rank()) {
+    if (!status) return status;
+    const bool is_there = mark.touched() || reports_at(file.value()) != former;
+    if (!is_there && is_first_rank()) {
         const std::string line = missing_report(arguments, launch, mark, status.value());
-        if (!line.empty()) fmt::print(stderr, "tutti: {}\n", line);
+        if (!line.empty()) fmt::print(stderr, "tutti: {}
+", line);
     }
     // All there is to say about the report has been said.
     if (!outer_mark.empty()) static_cast<void>(files::make_mark(outer_mark));

@@ -15,6 +15,7 @@
 #include "files/whole_file.h"
 #include "mpi/comm_state.h"
 #include "mpi/front.h"
+#include "mpi/report_file.h"
 #include "mpi/report_table.h"
 
 namespace tutti::mpi {
@@ -160,11 +161,17 @@ void print_report(const Report& report) {
     fflush(stderr);
 }
 
-void write_report(const Report& report, const char* target) {
-    const std::string text = report_json(report.head, report.rows, report.multicasts);
-    const std::string problem = files::write_whole(target, text);
+void write_report(Report& report, const char* target) {
+    const RunOfMark run = run_of_mark(getenv("TUTTI_REPORT_MARK"));
+    report.head.run = run.name;
+    const std::string first = report_name(target, run);
+    std::string name = first;
+    const std::string problem =
+        write_report(name, run, report_json(report.head, report.rows, report.multicasts));
     if (!problem.empty()) {
-        print_line((std::string("report file ") + target + ": " + problem).c_str());
+        print_line(("report file " + name + ": " + problem).c_str());
+    } else if (name != first) {
+        print_line(("report in " + name + ": this run has written " + first + " already").c_str());
     }
 }
 

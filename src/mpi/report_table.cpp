@@ -170,8 +170,10 @@ std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
                         std::span<const MulticastRecord> multicasts) {
     nlohmann::ordered_json json;
     json["tutti"] = TUTTI_VERSION_STRING;
+    if (!head.run.empty()) json["run"] = head.run;
     json["host"] = head.host;
     json["ranks"] = head.ranks;
+    if (head.run_s > 0) json["seconds"] = head.run_s;
     if (!head.faults.empty()) json["faults_injected"] = head.faults;
     if (!head.no_single_copy.empty()) json["no_single_copy"] = head.no_single_copy;
     if (!head.switches.file.empty()) {
@@ -183,7 +185,6 @@ std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
     if (head.staged.calls > 0) {
         json["device_memory"] = {{"runtimes", head.staged.runtimes},
                                  {"ranks", head.staged.ranks},
-    if (head.run_s > 0) json["seconds"] = head.run_s;
                                  {"staged", head.staged.calls},
                                  {"bytes", head.staged.bytes}};
     }

@@ -76,6 +76,7 @@ struct ReportHead {
     std::vector<VerbsRecord> verbs = {};
     double run_s = 0;      // on rank 0, from the end of MPI_Init to MPI_Finalize
     bool is_full = false;  // the table tells what else there is, too
+    std::string run = {};  // of `tutti run`; or empty
 };
 
 inline constexpr uint32_t kSizeClasses = 4;

@@ -252,6 +252,31 @@ TEST_F(Run, AFullReport) {
     EXPECT_NE(answer.out.find("TUTTI_REPORT=full\n"), std::string::npos) << answer.out;
 }
 
+// From a rank on another host, under the name that it has made of the codes, or that it took
+// because an earlier program of this run has written the first.
+TEST_F(Run, AReportUnderAnotherName) {
+    const std::string no_report =
+        "tutti: no collective was seen: no MPI program called MPI_Finalize";
+    for (const std::string file : {"r-h2.99.json", "r-h2.99.2.json"}) {
+        EXPECT_EQ(run("--report=r-%h.%p.json -- sh -c ': > " + file + "'").err, "") << file;
+    }
+    const Answer another = run("--report=r-%h.%p.json -- sh -c ': > q-h2.99.json'");
+    EXPECT_TRUE(another.err.starts_with(no_report)) << another.err;
+    fs::create_directory(here() / "9");
+    EXPECT_EQ(run("--report=%j/r.json -- sh -c ': > 9/r.json'").err, "");
+    EXPECT_TRUE(left_nothing());
+}
+
+// Its name is this process's number, for the codes.
+TEST_F(Run, TheMarkNamesTheRun) {
+    const Answer answer =
+        run("--report -- sh -c 'echo $PPID ${TUTTI_REPORT_MARK##*/}; : > "
+            "\"$TUTTI_REPORT_MARK\"'");
+    const size_t blank = answer.out.find(' ');
+    ASSERT_NE(blank, std::string::npos) << answer.out;
+    EXPECT_EQ(answer.out.substr(0, blank) + "\n", answer.out.substr(blank + 1));
+}
+
 TEST_F(Run, SwitchedOffThereIsNoReport) {
     for (const char* off : {"TUTTI=off", "TUTTI=No", "TUTTI=0"}) {
         const Answer answer = run("--report -- mpirun ./app", off);

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What TUTTI_REPORT says of real programs."""
+"""What TUTTI_REPORT says of real programs, and the files that it goes to."""
+import json
+import os
+import pathlib
+import re
+
 import pytest
 
-from harness import BARE
+from harness import BARE, TUTTI, run_command
 
 # By collective of `passed` on 3 ranks, of ints: calls, bytes of all of them (of a rank, on average),
 # and the class of one.
@@ -53,3 +58,58 @@ def test_bytes_between_groups(debian_mpi):
 def test_what_is_checked_and_not_reported(debian_mpi):
     outcome = debian_mpi.launch("passed", 3, "int", options=["--check"], with_report=False).passed()
     assert outcome.ends() == ["tutti: check: 13 calls compared on 3 ranks, all alike"], str(outcome)
+
+
+def launch_of(mpi, ranks, program, *args):
+    """As words of a shell's script."""
+    return " ".join(map(str, [mpi.launcher, *mpi.flags, "-n", ranks, program, *args]))
+
+
+@needs_tutti
+@pytest.mark.parametrize("name, second", [("r.json", "r.2.json"), ("r", "r.2")])
+def test_two_programs_of_one_run(debian_mpi, tmp_path, name, second):
+    """The second is not the first's end; a run after it is."""
+    program = debian_mpi.compile("watched")
+    both = "; ".join(launch_of(debian_mpi, ranks, program, 5) for ranks in (2, 3, 1))
+    third = second.replace("2", "3")
+    for _ in range(2):
+        outcome = run_command([TUTTI, "run", f"--report={name}", "--", "sh", "-c", both], cwd=tmp_path)
+        assert outcome.status == 0, str(outcome)
+        assert outcome.lines() == [f"tutti: report in {tmp_path / one}: this run has written "
+                                   f"{tmp_path / name} already" for one in (second, third)]
+        reports = {one: json.loads((tmp_path / one).read_text()) for one in os.listdir(tmp_path)}
+        assert {one: report["ranks"] for one, report in reports.items()} == {
+            name: 2, second: 3, third: 1}
+        assert len({report["run"] for report in reports.values()}) == 1, reports
+    outcome = debian_mpi.launch("watched", 4, 5, with_report=False,
+                                options=[f"--report={tmp_path / name}"]).passed()
+    assert not outcome.lines() and len(os.listdir(tmp_path)) == 3
+    assert json.loads((tmp_path / name).read_text())["ranks"] == 4
+
+
+@needs_tutti
+def test_names_with_codes(mpi, tmp_path):
+    program = mpi.compile("watched")
+    command = ["sh", "-c", "; ".join([launch_of(mpi, 2, program, 5)] * 2)]
+    outcome = run_command([TUTTI, "run", "--report=r-%j-%h.%p.json", "--", *command], cwd=tmp_path)
+    assert outcome.status == 0 and not outcome.lines(), str(outcome)
+    found = [re.fullmatch(rf"r-(\d+)-{os.uname().nodename}\.(\d+)\.json", one)
+             for one in os.listdir(tmp_path)]
+    assert len(found) == 2 and all(found), os.listdir(tmp_path)
+    # One number for the run, and each program's own.
+    assert found[0][1] == found[1][1] and found[0][2] != found[1][2], found
+    os.mkdir(tmp_path / "4711")
+    # For the ranks alone: launchers, too, look for a batch system.
+    outcome = mpi.launch(pathlib.Path("/usr/bin/env"), 2, "LSB_JOBID=4711", program, 5,
+                         with_report=False, options=[f"--report={tmp_path}/%j/r"]).passed()
+    assert os.listdir(tmp_path / "4711") == ["r"], str(outcome)
+
+
+@needs_tutti
+def test_what_was_measured_only_where_asked_for(debian_mpi):
+    """And --report=full is no file of that name."""
+    for word, shown in ("--report", False), ("--report=full", True):
+        outcome = debian_mpi.launch("watched", 2, 5, with_report=False, options=[word]).passed()
+        assert any(line.startswith("tutti: within ") for line in outcome.lines()) == shown, outcome
+        assert any("allreduce" in line for line in outcome.err.splitlines()), str(outcome)
+    assert not os.path.exists("full")
