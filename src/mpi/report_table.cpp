@@ -127,13 +127,33 @@ Staged merge_staged(std::span<const StagedRecord> records) {
     return all;
 }
 
+namespace {
+
+std::string table_text(std::span<const ReportRow> rows) {
+    std::vector<Cells> lines;
+    lines.push_back({"collective", "ranks", "call size", "calls", "bytes", "time in calls",
+                     "per call", "run by: algorithm, or why not by Tutti"});
+    for (const ReportRow& row : rows) {
+        lines.push_back(
+            {kNames[row.kind].name, std::to_string(row.ranks), size_text(row), grouped(row.calls),
+             grouped(row.bytes), duration(row.seconds),
+             duration(row.seconds / static_cast<double>(std::max<uint64_t>(row.calls, 1))),
+             by_host(row.how) ? "host MPI: " + row.how.substr(6) : "Tutti: " + row.how});
+    }
+    return align(lines, "lrlrrrrl");
+}
+
+}  // namespace
+
 std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
                         std::span<const MulticastRecord> multicasts) {
     const std::string ranks = std::to_string(head.ranks) + (head.ranks == 1 ? " rank" : " ranks");
     std::string text = "tutti: " + head.host + ", " + ranks + ": ";
     if (rows.empty()) return text + "no collective operation was seen in this run\n";
-    text += std::to_string(calls_of(rows, false)) + " collectives by Tutti, " +
-            std::to_string(calls_of(rows, true)) + " by the host MPI\n";
+    text += grouped(calls_of(rows, false)) + " collectives by Tutti, " +
+            grouped(calls_of(rows, true)) + " by the host MPI";
+    if (head.run_s > 0) text += "; " + duration(head.run_s) + " from MPI_Init to MPI_Finalize";
+    text += "\n";
     if (!head.faults.empty()) text += "tutti: faults injected: " + head.faults + "\n";
     if (!head.no_single_copy.empty()) {
         text += "tutti: no single copy within the host: " + head.no_single_copy + "\n";
@@ -148,20 +168,11 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
     if (head.staged.calls > 0) {
         text += "tutti: device memory (" + head.staged.runtimes + ") was staged on " +
                 std::to_string(head.staged.ranks) + " of " + ranks + ": " +
-                std::to_string(head.staged.calls) + " times in all, " +
-                std::to_string(head.staged.bytes) + " bytes\n";
+                grouped(head.staged.calls) + " times in all, " + grouped(head.staged.bytes) +
+                " bytes\n";
     }
-    std::vector<Cells> lines;
-    lines.push_back(
-        {"collective", "ranks", "size", "calls", "bytes", "time inside", "per call", "run by"});
-    for (const ReportRow& row : rows) {
-        lines.push_back(
-            {kNames[row.kind].name, std::to_string(row.ranks), size_text(row),
-             std::to_string(row.calls), std::to_string(row.bytes), duration(row.seconds),
-             duration(row.seconds / static_cast<double>(std::max<uint64_t>(row.calls, 1))),
-             by_host(row.how) ? row.how : "tutti: " + row.how});
-    }
-    return text + align(lines, "lrlrrrrl") + arrival_text(head.arrivals, head.run_s) +
+    text += "tutti: bytes and times are those of one rank, on average\n";
+    return text + table_text(rows) + arrival_text(head.arrivals, head.run_s) +
            tuning_text(head.tunings) + (head.is_full ? node_text(head.nodes) : "") +
            verbs_text(head.verbs) + multicast_text(multicasts);
 }

@@ -33,7 +33,7 @@ Unready not_packed(int status);
 int unpacked(const CommState& state, int status);
 
 inline constexpr const char* kByTheRules = "host: the rules leave it to the host MPI";
-inline constexpr const char* kDoubtful = "host: arguments that it shall judge";
+inline constexpr const char* kDoubtful = "host: doubtful arguments, for it to check";
 
 // For the report alone; 0 without one, and on an intercommunicator, where it takes more than a
 // rank to know which arguments are significant.

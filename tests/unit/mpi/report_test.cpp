@@ -142,12 +142,29 @@ TEST(Report, TextHasAlignedColumnsAndTotals) {
     EXPECT_NE(text.find("tutti: MPI X, 1 rank: 12 collectives by Tutti, 3 by the host MPI\n"),
               std::string::npos)
         << text;
+    EXPECT_NE(text.find("tutti: bytes and times are those of one rank, on average\n"),
+              std::string::npos);
     // The last column begins at one place in every line of the table.
     const size_t head = text.find("run by") - text.rfind('\n', text.find("run by"));
-    const size_t row = text.find("tutti: small") - text.rfind('\n', text.find("tutti: small"));
-    const size_t host = text.find("host: no") - text.rfind('\n', text.find("host: no"));
+    const size_t row = text.find("Tutti: small") - text.rfind('\n', text.find("Tutti: small"));
+    const size_t host = text.find("host MPI: no") - text.rfind('\n', text.find("host MPI: no"));
     EXPECT_EQ(head, row) << text;
     EXPECT_EQ(head, host) << text;
+}
+
+TEST(Report, LargeNumbersCanBeRead) {
+    const std::vector<ReportRecord> records = {record(kAllreduce, 1, 1234567, 9876536, "small")};
+    ReportHead head{"MPI X", 1, ""};
+    head.run_s = 2.5;
+    EXPECT_EQ(
+        report_text(head, merge_records(records)),
+        "tutti: MPI X, 1 rank: 1,234,567 collectives by Tutti, 0 by the host MPI; 2.50 s from "
+        "MPI_Init to MPI_Finalize\n"
+        "tutti: bytes and times are those of one rank, on average\n"
+        "  collective  ranks  call size      calls      bytes  time in calls  per call  run by: "
+        "algorithm, or why not by Tutti\n"
+        "  allreduce       1  <= 256 B   1,234,567  9,876,536         2.47 s   2.00 us  Tutti: "
+        "small\n");
 }
 
 TEST(Report, SaysThatNothingWasSeen) {
