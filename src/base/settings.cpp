@@ -28,26 +28,29 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
     {{"TUTTI", "", "on|off", "on", "Switches everything off: every call goes to the host MPI."},
      [](Settings& s, std::string_view v) { return assign(s.on, parse_switch(v)); },
      [](const Settings& s) { return shown(s.on); }},
-    {{"TUTTI_REPORT", "--report", "1|FILE.json", "none",
-      "Prints one table at the end of the run, or writes it to FILE.json: what ran, how often, how "
-      "long, and what went back to the host MPI and why."},
+    {{"TUTTI_REPORT", "--report", "1|full|FILE.json", "none",
+      "Prints a table at the end of the run: which collectives ran, how often, how long, by what, "
+      "and what the host MPI ran and why. full: also what was measured on each host. FILE.json: "
+      "writes all of it there instead. In the name %j is the job's number, %p rank 0's process, %h "
+      "its host; a second program of one `tutti run` writes FILE.2.json. See docs/mpi.md."},
      [](Settings& s, std::string_view v) { return set_report(s.report, v); },
      [](const Settings& s) { return shown(s.report); }},
     {{"TUTTI_CHECK", "--check", "0|1", "0",
-      "Compares collective, root, operator and byte total of all ranks before every call; a "
-      "mismatch ends in one message that names the ranks."},
+      "Compares collective, root, operator and bytes of all ranks before every call. Where they "
+      "differ, the call ends with an error and a line that names the ranks. A line at the end says "
+      "how many calls were compared."},
      [](Settings& s, std::string_view v) { return assign(s.check, parse_switch(v)); },
      [](const Settings& s) { return shown(s.check); }},
     {{"TUTTI_VERIFY", "--verify", "SHARE[:SEED]", "0",
-      "That share of the calls (0.01 or 1%), chosen alike on all ranks, is run by the host MPI too "
-      "and compared; a difference is a line with all that is needed to repeat it. The seed, drawn "
-      "for each run otherwise, chooses the same calls again."},
+      "Runs that share of the calls (0.01 or 1%) by the host MPI too and compares the results. A "
+      "wrong one is a line with all that is needed to repeat it; a line at the end says how many "
+      "were compared. SEED chooses the same calls again; without it each run draws its own."},
      set_verify,
      verify_text,
      "with a share from 0 to 1 or 0% to 100% and a seed from 1 on"},
     {{"TUTTI_STALL", "--stall", "SECONDS", "0 (never)",
-      "After so long in one collective, waiting ranks print which ranks have not arrived, and wait "
-      "on."},
+      "Ranks that have waited so long in one collective print which ranks have not arrived, and "
+      "wait on. A line at the end says how often ranks were in one for so long."},
      [](Settings& s, std::string_view v) { return assign(s.stall_s, parse_seconds(v)); },
      [](const Settings& s) { return shown(s.stall_s); },
      "or a time, as in 100ms, 10s or 5min"},

@@ -214,8 +214,7 @@ Result<int> run_with_report(RunArguments& arguments, const Launch& launch,
     const bool is_there = mark.touched() || reports_at(file.value()) != former;
     if (!is_there && is_first_rank()) {
         const std::string line = missing_report(arguments, launch, mark, status.value());
-        if (!line.empty()) fmt::print(stderr, "tutti: {}
-", line);
+        if (!line.empty()) fmt::print(stderr, "tutti: {}\n", line);
     }
     // All there is to say about the report has been said.
     if (!outer_mark.empty()) static_cast<void>(files::make_mark(outer_mark));

@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"", "run --topology pack:x -- touch x",
               "--topology: topology \"pack:x\": not a description that hwloc knows, such as "
               "\"pack:2 l3:4 core:8 pu:1\""},
-        Wrong{"", "run --report= -- touch x", "--report=: expected 1|FILE.json"},
+        Wrong{"", "run --report= -- touch x", "--report=: expected 1|full|FILE.json"},
         Wrong{"", "run --report=no/r.json -- touch x", "report file no/r.json: no such directory"},
         Wrong{"", "run --report=/ -- touch x", "report file /: Is a directory"},
         Wrong{"", "run \"--stall=a\nb\" -- touch x",
