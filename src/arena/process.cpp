@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arena/process.h"
 
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+
+#include "base/random.h"
 
 namespace tutti::arena {
 namespace {
@@ -84,11 +85,6 @@ uint64_t scheduling_group() {
     return text.empty() ? 0 : hash_text(text.substr(0, text.find(' ')));
 }
 
-uint64_t random_token() {
-    uint64_t token = 0;
-    while (getrandom(&token, sizeof(token), 0) != sizeof(token) || token == 0) {
-    }
-    return token;
-}
+uint64_t random_token() { return random_number(); }
 
 }  // namespace tutti::arena

@@ -5,7 +5,6 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include <string>
 
 #include "base/memory_file.h"
+#include "base/random.h"
 
 namespace tutti::cli {
 namespace {
@@ -61,12 +61,6 @@ void sleep_until(const std::atomic<uint64_t>& word, uint64_t value) {
 void futex(std::atomic<uint32_t>& word, int operation, uint32_t value) {
     // A failure is an early or a needless wake-up; callers look at the memory again.
     syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), operation, value, nullptr, nullptr, 0);
-}
-
-uint64_t random_token() {
-    uint64_t token = 0;
-    if (getrandom(&token, sizeof token, 0) != sizeof token) token = static_cast<uint64_t>(getpid());
-    return token | 1;
 }
 
 // Keeps this thread, as long as it lives, on the first or the last of the cores it may use: two
@@ -118,7 +112,7 @@ struct SharedPage::Page {
 
 SharedPage::SharedPage(BenchMpi& mpi) : rank_(mpi.place().rank), size_(mpi.place().size) {
     const size_t bytes = sizeof(Page) + size_ * sizeof(Line);
-    Offer offer{getpid(), -1, random_token()};
+    Offer offer{getpid(), -1, random_number()};
     int descriptor = -1;
     if (rank_ == 0) {
         descriptor = make_memory_file("tutti-bench");

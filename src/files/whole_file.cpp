@@ -2,7 +2,6 @@
 #include "files/whole_file.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/random.h"
 #include "files/walk.h"
 
 namespace tutti::files {
@@ -45,10 +45,9 @@ bool is_special(const Target& target) {
 // what a process that was killed has left.
 std::string random_name(std::string_view start) {
     constexpr size_t kStartMax = 200;  // a name has at most 255 bytes
-    uint64_t number = 0;
-    if (getrandom(&number, sizeof number, 0) != sizeof number) return {};
     char digits[17];
-    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(number));
+    std::snprintf(digits, sizeof digits, "%016llx",
+                  static_cast<unsigned long long>(random_number()));
     return std::string(start.substr(0, kStartMax)) + digits;
 }
 

@@ -2,15 +2,14 @@
 #include "transport/carrier/code.h"
 
 #include <sodium.h>
-#include <sys/random.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <vector>
 
 #include "base/assert.h"
+#include "base/random.h"
 #include "mcast/packet.h"
 
 namespace tutti::transport::carrier {
@@ -21,6 +20,9 @@ static_assert(crypto_shorthash_siphashx24_KEYBYTES <= sizeof(Key::bytes));
 static_assert(crypto_aead_chacha20poly1305_ietf_ABYTES == mcast::kCodeBytes);
 static_assert(crypto_aead_chacha20poly1305_ietf_KEYBYTES == sizeof(Key::bytes));
 static_assert(crypto_aead_chacha20poly1305_ietf_NPUBBYTES == mcast::kNonceBytes);
+
+constexpr const char* kNoRandomNumbers =
+    "no random numbers for a key: getrandom() and /dev/urandom are denied";
 
 using Code = std::array<unsigned char, mcast::kCodeBytes>;
 
@@ -96,12 +98,8 @@ bool decrypt(const Key& key, std::span<std::byte> packet) {
 
 Result<Key> random_key() {
     Key key;
-    ssize_t got = 0;
-    do {
-        got = getrandom(key.bytes.data(), key.bytes.size(), 0);
-    } while (got < 0 && errno == EINTR);
-    if (got == static_cast<ssize_t>(key.bytes.size())) return key;
-    return Error{ErrorCode::kSystem, std::string("random numbers: ") + std::strerror(errno)};
+    if (random_secret(std::as_writable_bytes(std::span(key.bytes)))) return key;
+    return Error{ErrorCode::kSystem, kNoRandomNumbers};
 }
 
 Protection protection_of(const McastSettings& settings) {
@@ -118,7 +116,11 @@ Protection protection_of(const McastSettings& settings) {
 }
 
 Result<Done> prepare(const Key& key) {
-    if (key.protection != Protection::kSecret || sodium_init() >= 0) return Done{};
+    if (key.protection != Protection::kSecret) return Done{};
+    // Where it gets no random numbers, libsodium ends the process.
+    std::array<std::byte, 1> trial;
+    if (!random_secret(trial)) return Error{ErrorCode::kSystem, kNoRandomNumbers};
+    if (sodium_init() >= 0) return Done{};
     return Error{ErrorCode::kSystem, "libsodium cannot be set up for TUTTI_MCAST_SECRET"};
 }
 
