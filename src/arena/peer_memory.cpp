@@ -57,7 +57,7 @@ unsigned yama_scope() {
 bool allow_readers() { return yama_scope() == 1 && prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY) == 0; }
 
 void tell_denial(std::span<char> text, const char* read, int failure, bool has_allowed) {
-    const char* why = strerrordesc_np(failure);
+    const char* why = std::strerror(failure);
     const unsigned scope = failure == EPERM && !has_allowed ? yama_scope() : 0;
     if (scope == 0) {
         std::snprintf(text.data(), text.size(), "%s: %s", read, why);
