@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/collectives.h"
+#include "base/large_stack.h"
 #include "base/text.h"
 #include "bootstrap/make_team.h"
 #include "engine/context.h"
@@ -73,11 +74,11 @@ tutti_status report(const Error& error, char* message, size_t message_bytes) {
     return status_of(error.code);
 }
 
-// Runs `make` and turns whatever it throws into a status.
+// Runs `make`, on a large stack, and turns whatever it throws into a status.
 template <class Make>
 tutti_status guarded(Make make, char* message, size_t message_bytes) {
     try {
-        return make();
+        return tutti::on_large_stack(make);
     } catch (const std::bad_alloc&) {
         return report({ErrorCode::kMemory, "out of memory"}, message, message_bytes);
     } catch (const std::exception& error) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "adapt/arrival_figures.h"
+#include "base/large_stack.h"
 #include "engine/inter_node.h"
 #include "engine/team.h"
 
@@ -41,7 +42,7 @@ bool Team::look_at_trials() {
         }
     }
     if (!due) return false;
-    static_cast<void>(due(*this));  // an error stays with the team
+    static_cast<void>(on_large_stack([&] { return due(*this); }));  // an error stays with the team
     return true;
 }
 
@@ -98,7 +99,8 @@ bool Team::compare_arrivals() {
             return false;
         }
     }
-    if (arrivals_->is_reading_due() && read_clocks_(*this) != TUTTI_OK) return true;
+    const auto read = [&] { return read_clocks_(*this); };
+    if (arrivals_->is_reading_due() && on_large_stack(read) != TUTTI_OK) return true;
     if (!arrivals_->has_samples()) {
         follow_.reset();  // what is on trial would stay for good
         return true;
@@ -150,7 +152,9 @@ void Team::hear_of_trials() {
     if (name == 0) return;
     if (const select::CallKind* kind = live_->wants_ways(name)) {
         const auto set = context().with_fund([&]() -> Result<Done> {
-            live_->set_ways(name, runner_->ways(*kind, arrivals_->come_late(kind->collective)));
+            live_->set_ways(name, on_large_stack([&] {
+                                return runner_->ways(*kind, arrivals_->come_late(kind->collective));
+                            }));
             return Done{};
         });
         if (!set) return give_up_all("out of memory");
@@ -167,10 +171,8 @@ bool Team::hear_of_late() {
         if (!samples[i].may_follow || call.left_ns == INT64_MIN) continue;
         follow_->sampled(samples[i].collective, call.spread_ns(), call.delay_ns());
     }
-    const auto priced = context().with_fund([this]() -> Result<Done> {
-        price_following();
-        return Done{};
-    });
+    const auto priced = context().with_fund(
+        [this]() -> Result<Done> { return on_large_stack([this] { return price_following(); }); });
     if (!priced) {
         give_up_all("out of memory");
         return false;
@@ -179,13 +181,14 @@ bool Team::hear_of_late() {
 }
 
 // By what all members know alike; as seldom as it says.
-void Team::price_following() {
+Done Team::price_following() {
     InterNode& inter_node = *runner_->inter_node();
     const auto held = inter_node.hold();
     for (const select::CallKind& kind : select::Follow::kPriced) {
         if (!follow_->asks_price(kind.collective, inter_node.multicast_ns())) continue;
         follow_->price(kind.collective, inter_node.follows_from(kind.shape(members_.size)));
     }
+    return {};
 }
 
 // First a call by which members find out that they are not in step, so that none waits for the

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/bell.h"
+#include "base/large_stack.h"
 #include "engine/inter_node.h"
 #include "engine/node_info.h"
 #include "notes/notes.h"
@@ -404,7 +405,9 @@ Result<Done> Team::force(const tutti_call& call, const std::string& algorithm) {
 
 Result<Done> Team::force_here(const tutti_call& call, const std::string& algorithm) {
     const InterNode* inter_node = runner_->inter_node();
-    if (inter_node && inter_node->awaits_multicast()) static_cast<void>(try_multicast_(*this));
+    if (inter_node && inter_node->awaits_multicast()) {
+        static_cast<void>(on_large_stack([&] { return try_multicast_(*this); }));
+    }
     if (members_.is_broken()) return Error{ErrorCode::kNetwork, members_.message};
     const HeldTeam held_team(*this);
     if (describe(call, ask_) != TUTTI_OK) {

@@ -139,7 +139,7 @@ class Team {
     bool compare_arrivals();
     void hear_of_trials();
     bool hear_of_late();
-    void price_following();
+    Done price_following();
     tutti_status run_quickly(const tutti_call& call, uint32_t way);
     tutti_status run_short();
     tutti_status run_slowly(const tutti_call& call);

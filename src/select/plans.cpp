@@ -6,6 +6,7 @@
 
 #include "algo/plan.h"
 #include "base/collectives.h"
+#include "base/large_stack.h"
 #include "select/by_price.h"
 #include "select/measured.h"
 
@@ -173,7 +174,7 @@ Result<Plan*> Plans::find(const sched::Shape& shape, const Circumstances& now) {
         plan->used = look_ups_;
         return last_ = plan;
     }
-    auto made = make(shape, now);
+    auto made = on_large_stack([&] { return make(shape, now); });
     if (!made) return made.error();
     made.value().used = look_ups_;
     if (plans_.size() < kPlansMax) {
