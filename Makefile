@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test nightly demo bench bench-peers bench-lab bench-scale bench-verbs install tidy format clean \
+.PHONY: help setup build test nightly demo bench bench-peers bench-lab bench-scale bench-verbs install uninstall tidy format clean \
         test-verbs asan-ubsan tsan coverage fuzz
 
 help: ## this list
@@ -70,6 +70,9 @@ drawings: build ## docs/algorithms/*.svg, the schedules that the pages show
 
 install: build ## installs under PREFIX (/usr/local), below DESTDIR if given
 	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
+
+uninstall: ## takes away what install has put under PREFIX, below DESTDIR if given
+	@DESTDIR='$(DESTDIR)' cmake -DPREFIX='$(PREFIX)' -DLIST=share/tutti/installed -P cmake/uninstall.cmake
 
 tidy: ## house rules (tools/tidy) and clang-tidy
 	@tools/setup tidy

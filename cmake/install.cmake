@@ -17,6 +17,7 @@ if(TARGET tutti)
 endif()
 
 if(NOT TARGET tutti_api)
+  tutti_list_installed()
   return()
 endif()
 
@@ -59,3 +60,4 @@ install(FILES ${PROJECT_BINARY_DIR}/tutti-config.cmake
 file(RELATIVE_PATH prefix_from_pc /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tutti.pc.in ${PROJECT_BINARY_DIR}/tutti.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tutti.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+tutti_list_installed()

@@ -162,3 +162,41 @@ def test_installed_command_finds_its_libraries(prefix):
     assert len(preloaded) == 1, done.stdout
     assert pathlib.Path(preloaded[0]).resolve().is_relative_to(prefix.resolve())
     assert pathlib.Path(preloaded[0]).exists()
+
+
+def make(target, prefix, destdir):
+    """As `make` does it, without building anything."""
+    rules = run("make", "-n", "-C", ROOT, target, f"PREFIX={prefix}", f"DESTDIR={destdir}")
+    line = next(line for line in rules.splitlines() if line.startswith("DESTDIR="))
+    run("sh", "-c", line, cwd=ROOT)
+
+
+def tree(place):
+    return {str(path.relative_to(place)) for path in place.rglob("*")}
+
+
+@pytest.mark.parametrize("destdir", ["", "stage"])
+def test_uninstall_takes_what_install_has_put_there(tmp_path, destdir):
+    place = tmp_path / destdir / "root"
+    prefix = "/root" if destdir else str(place)
+    stage = str(tmp_path / destdir) if destdir else ""
+    (place / "bin").mkdir(parents=True)
+    (place / "include").mkdir()
+    before = tree(place)
+    make("install", prefix, stage)
+    assert {"bin/tutti", "include/tutti/tutti.h"} <= tree(place)
+    make("install", prefix, stage)  # over it
+    others = {"bin/other", "include/tutti/other.h", "include/.hidden"}
+    for name in others:
+        (place / name).write_text("")
+    make("uninstall", prefix, stage)
+    assert tree(place) == before | others | {"include/tutti"}
+
+
+def test_uninstall_leaves_no_folder_of_its_own(tmp_path):
+    make("install", tmp_path / "new", "")
+    make("uninstall", tmp_path / "new", "")
+    assert tree(tmp_path) == set()
+    done = subprocess.run(["make", "-C", ROOT, "uninstall", f"PREFIX={tmp_path}"], text=True,
+                          capture_output=True, check=False, timeout=60)
+    assert done.returncode != 0 and "nothing to uninstall" in done.stderr, done.stderr

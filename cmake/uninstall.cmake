@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Takes away what was installed under a prefix, and nothing else; below DESTDIR if that is set.
+#   cmake -DPREFIX=/usr/local -DLIST=share/tutti/installed -P cmake/uninstall.cmake
+set(place "$ENV{DESTDIR}${PREFIX}")
+if(NOT EXISTS "${place}/${LIST}")
+  message(FATAL_ERROR "tutti: nothing to uninstall: ${place}/${LIST} is missing")
+endif()
+file(STRINGS "${place}/${LIST}" entries)
+set(folders "")
+foreach(entry IN LISTS entries)
+  if(entry MATCHES "^/|^$|(^|/)\\.\\.(/|$)" AND NOT entry STREQUAL "/")
+    message(FATAL_ERROR "tutti: ${place}/${LIST} was not written by us: '${entry}'")
+  elseif(entry MATCHES "/$")
+    list(APPEND folders "${entry}")
+  else()
+    file(REMOVE "${place}/${entry}")
+  endif()
+endforeach()
+# Innermost first; one in which somebody else has put something stays.
+list(SORT folders COMPARE STRING ORDER DESCENDING)
+foreach(folder IN LISTS folders)
+  file(GLOB rest "${place}/${folder}*" "${place}/${folder}.[!.]*")
+  if(NOT rest)
+    file(REMOVE_RECURSE "${place}/${folder}")
+  endif()
+endforeach()
