@@ -54,6 +54,16 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
      [](Settings& s, std::string_view v) { return assign(s.stall_s, parse_seconds(v)); },
      [](const Settings& s) { return shown(s.stall_s); },
      "or a time, as in 100ms, 10s or 5min"},
+    {{"TUTTI_START_WAIT", "--start-wait", "SECONDS", "10",
+      "In MPI_Init a rank is waited for so long. One that has not come by then counts as one "
+      "without Tutti, and all ranks run without it. Each process reads its own value. See "
+      "docs/protocol/presence.md."},
+     [](Settings& s, std::string_view v) {
+         const auto seconds = parse_decimal(v);
+         return seconds > 0.0 && seconds <= 1e6 && assign(s.start_wait_s, seconds);
+     },
+     [](const Settings& s) { return shown(s.start_wait_s); },
+     "above 0 and at most 1000000"},
     {{"TUTTI_ARRIVALS", "--arrivals", "auto|on|off", "auto",
       "Which ranks come late: every 64th call of a communicator, in the mean, is looked at, and "
       "the report says who was last and what the others lost. Across hosts with multicast, "

@@ -86,6 +86,7 @@ struct Settings {
     double verify_share = 0;   // of the calls, run by the host too; 0: none
     uint64_t verify_seed = 0;  // which calls; 0: drawn for each run
     double stall_s = 0;        // 0: never
+    double start_wait_s = 10;  // read by each process itself, before ranks can tell each other
     ArrivalsChoice arrivals = ArrivalsChoice::kAuto;
     TuneChoice tune = TuneChoice::kOff;
     // When ranks come to their calls is looked at; not where calls are watched, which each rank

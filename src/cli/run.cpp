@@ -196,7 +196,7 @@ std::string missing_report(const RunArguments& arguments, const Launch& launch,
     if (!mark.problem().empty() || launch.style == Style::kSlurm) return {};
     return fmt::format(
         "no collective was seen on this host: no MPI program called MPI_Finalize under Tutti (is "
-        "{} an MPI program?)",
+        "{} an MPI program, and its MPI not linked into it statically?)",
         printable(launch.application));
 }
 

@@ -158,6 +158,11 @@ void print_line(const char* text) {
     static_cast<void>(written);
 }
 
+bool is_off_here() {
+    const char* value = getenv("TUTTI");
+    return value != nullptr && (strcmp(value, "off") == 0 || strcmp(value, "0") == 0);
+}
+
 void let_rank_0_speak() {
     const timespec pause{0, 500'000'000};
     nanosleep(&pause, nullptr);

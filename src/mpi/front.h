@@ -15,6 +15,7 @@
 #include "mpi/multicast_table.h"
 #include "mpi/node_table.h"
 #include "mpi/ops.h"
+#include "mpi/presence_mail.h"
 #include "mpi/report.h"
 #include "mpi/types.h"
 #include "mpi/verbs_table.h"
@@ -107,6 +108,10 @@ struct Front {
     int world_rank = 0;
     int world_size = 1;
 
+    // Here, since the host may read and write it until its end.
+    Presence presence;
+    HostMail mail;
+
     tutti_context* context = nullptr;
     PredefinedTypes types;
     PredefinedOps ops;
@@ -184,6 +189,9 @@ void pick_host();
 
 // One line to standard error, "tutti: ..." in front, in one write.
 void print_line(const char* text);
+
+// TUTTI=off in this process. For words alone: what holds is rank 0's.
+bool is_off_here();
 
 // For ranks that leave the speaking to rank 0 and are about to end the job: the launcher kills
 // whoever has not yet spoken once a rank is gone, so rank 0 gets a head start. There is no other

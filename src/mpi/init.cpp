@@ -21,6 +21,7 @@
 #include "mpi/front.h"
 #include "mpi/host_calls.h"
 #include "mpi/p2p.h"
+#include "mpi/presence_mail.h"
 #include "mpi/tuned.h"
 #include "mpi/verify.h"
 #include "mpi/watches.h"
@@ -290,7 +291,7 @@ void tell_no_report(const Meeting& meeting) {
 // Each step in which ranks talk to each other is reached by all of them, whatever went wrong on
 // one: that is kept as its trouble, and agreed on before a step that it could keep a rank from.
 bool prepare() {
-    if (!has_one_version()) return false;
+    if (!all_have_tutti() || !has_one_version()) return false;
     Trouble trouble;
     const Meeting meeting = meet(trouble);
     if (!all_go_on(trouble)) return false;
@@ -312,10 +313,31 @@ bool prepare() {
     return true;
 }
 
+// Each rank in a world of its own, though a launcher started several: it is another MPI's.
+void hint_at_wrong_launcher() {
+    constexpr const char* kNames[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                         {"PMI_RANK", "PMI_SIZE"},
+                                         {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
+    for (const auto& [rank_name, size_name] : kNames) {
+        const char *rank = getenv(rank_name), *size = getenv(size_name);
+        if (rank == nullptr || size == nullptr) continue;
+        const long started = strtol(size, nullptr, 10);
+        if (started <= 1 || strcmp(rank, "0") != 0 || is_off_here()) return;
+        char line[256];
+        snprintf(line, sizeof line,
+                 "this rank is alone in its MPI_COMM_WORLD, though its launcher started %ld: is "
+                 "that the launcher of the program's MPI (%s)?",
+                 started, front.abi.name);
+        print_line(line);
+        return;
+    }
+}
+
 void start() {
     const HostGuard guard;
     front.host.comm_rank(front.handles.comm_world, &front.world_rank);
     front.host.comm_size(front.handles.comm_world, &front.world_size);
+    if (front.world_size == 1) hint_at_wrong_launcher();
     if (!prepare()) {
         // `tutti run` need not wonder what became of the report.
         if (front.world_rank == 0) leave_mark();
@@ -392,7 +414,9 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 // Teams outlive the host's own end: functions that the program hung on MPI_COMM_SELF run there and
 // may still call collectives.
 int finalize() {
-    if (thread_state.host_depth != 0 || !front.active.load(std::memory_order_acquire)) {
+    if (thread_state.host_depth != 0) return front.host.finalize();
+    if (!front.active.load(std::memory_order_acquire)) {
+        front.mail.close();
         return front.host.finalize();
     }
     // Before the report, whose messages are the host's. Functions that are called from within the

@@ -30,7 +30,7 @@ constexpr auto kTopKeys = std::to_array<std::string_view>({"enabled", "why", "de
 // What only one run or one process can know.
 constexpr auto kNotForSites = std::to_array<std::string_view>(
     {"TUTTI_REPORT_MARK", "TUTTI_MPI_LIBRARY", "TUTTI_RULES_TEXT", "TUTTI_SITE_NAMES",
-     "TUTTI_SITE_OFF", "TUTTI_TUNED_NAME", "TUTTI_TUNED_TEXT"});
+     "TUTTI_SITE_OFF", "TUTTI_START_WAIT", "TUTTI_TUNED_NAME", "TUTTI_TUNED_TEXT"});
 
 std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
 

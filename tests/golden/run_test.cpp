@@ -222,7 +222,8 @@ TEST_F(Run, AReportThatNobodyGave) {
     EXPECT_EQ(answer.status, 0);
     EXPECT_EQ(answer.err,
               "tutti: no collective was seen on this host: no MPI program called MPI_Finalize "
-              "under Tutti (is mpirun an MPI program?)\n");
+              "under Tutti (is mpirun an MPI program, and its MPI not linked into it "
+              "statically?)\n");
     EXPECT_NE(answer.out.find("TUTTI_REPORT=" + (here() / "r.json").string() + "\n"),
               std::string::npos);
     EXPECT_FALSE(fs::exists(here() / "r.json"));
