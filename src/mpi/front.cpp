@@ -134,7 +134,7 @@ std::string obstacle_to(const FoundHost& host) {
 
 // The program is not to blame: one line, and it runs as it would without Tutti.
 void stand_aside(const FoundHost& host, const std::string& obstacle) {
-    if (speaks_before_init()) {
+    if (!is_off_here() && speaks_before_init()) {
         print_line((obstacle + "; it runs without Tutti").c_str());
         leave_mark();  // that is all there is to say
     }
