@@ -184,6 +184,9 @@ inline abi::Status* status_ignore() {
 // line if there is no MPI: an MPI function was called, so there is no way to go on.
 void pick_host();
 
+// What the program would have called by that name without Tutti; null in a process without MPI.
+void* function_behind(const char* name);
+
 // For a name that the host does not have: ends the process with one line.
 [[noreturn]] void no_such_function(const char* name);
 
