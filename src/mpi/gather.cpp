@@ -29,14 +29,22 @@ struct Blocks {
     }
 };
 
-// The rank's own block names its place among all: what MPI_IN_PLACE is for. The MPICH family
-// rejects it where it can tell; Open MPI copies the block onto itself.
+// The rank's own block lies, byte for byte, in its place among all: what MPI_IN_PLACE is for. The
+// MPICH family rejects it where it can tell; Open MPI copies the block onto itself. Equal addresses
+// do not say so: two datatypes may name different bytes from one base, MPI_BOTTOM as a rule. Equal
+// bytes with gaps under two handles need not be found out: they are packed and unpacked.
 bool aliases(const Blocks& b, uint32_t rank) {
-    return b.has_one && b.has_all && b.one.bytes > 0 &&
-           b.one.address == reinterpret_cast<intptr_t>(b.all.block(rank));
+    if (!b.has_one || !b.has_all || b.one.bytes == 0) return false;
+    const auto place = reinterpret_cast<intptr_t>(b.all.block(rank));
+    if (b.one.type == b.all.type) return b.one.address == place;
+    return b.one.contiguous(1) && b.all.contiguous(1) &&
+           b.one.address + b.one.info->true_lb == place + b.all.info->true_lb;
 }
-bool host_rejects_alias(const Blocks& b) {
-    return front.brand->rejects_own_block && b.one.type == b.all.type && b.one.count == b.all.count;
+// The MPICH family looks for it where blocks of size, not extent, would have put it.
+bool host_rejects_alias(const Blocks& b, uint32_t rank) {
+    return front.brand->rejects_own_block && b.one.type == b.all.type &&
+           b.one.count == b.all.count &&
+           b.one.address == b.all.address + static_cast<intptr_t>(rank * b.all.bytes);
 }
 
 // Sets both sides; false where the host shall judge.
@@ -251,7 +259,7 @@ int blocks_any(const BlocksKind& kind, const BlocksArgs& a, HostCall host_call) 
         return by_this_rank(*state, kind.function, hand_over);
     }
     if (aliases(b, state->rank)) {
-        if (front.host_checks && host_rejects_alias(b))
+        if (front.host_checks && host_rejects_alias(b, state->rank))
             return by_this_rank(*state, kind.function, hand_over);
         b.has_one = false;
     }

@@ -163,6 +163,14 @@ bool depends_on_order(const TypeInfo& info, int op) {
            tutti_is_exact(static_cast<tutti_dtype>(info.dtype), static_cast<tutti_op>(op)) == 0;
 }
 
+// Whether the host takes a reduction of a buffer into itself for one in place.
+bool host_takes_into_itself(tutti_collective collective, const ReduceArgs& a) {
+    if (!front.brand->takes_some_into_itself) return false;
+    const bool is_bottom = a.recv == nullptr;
+    return collective == TUTTI_REDUCE_SCATTER_BLOCK ||
+           (collective == TUTTI_ALLREDUCE && (a.count <= 1 || is_bottom));
+}
+
 template <tutti_collective kCollective, int (*kHost)(const ReduceArgs&)>
 int reduce_any(const ReduceArgs& a) {
     constexpr bool kAll = kCollective != TUTTI_REDUCE;
@@ -185,11 +193,11 @@ int reduce_any(const ReduceArgs& a) {
     TypedBuffer send, recv;
     if (!read_sides(a, roles, send, recv)) return by_this_rank(*state, kKind, hand_over);
     if (receives && !roles.in_place && a.send == a.recv && a.count > 0) {
-        // Open MPI takes an allreduce of a buffer into itself for one in place; all else is an
-        // error where the host looks, and where it does not, meant as in place.
-        const bool may_alias =
-            kCollective == TUTTI_ALLREDUCE && front.brand->takes_allreduce_into_itself;
-        if (front.host_checks && !may_alias) return by_this_rank(*state, kKind, hand_over);
+        // Both have one datatype, so they are the same bytes. Where the host does not look, it is
+        // meant as in place.
+        if (front.host_checks && !host_takes_into_itself(kCollective, a)) {
+            return by_this_rank(*state, kKind, hand_over);
+        }
         roles.in_place = true;
         if (kScatters && !read_sides(a, roles, send, recv)) {
             return by_this_rank(*state, kKind, hand_over);

@@ -9,8 +9,9 @@ struct Brand {
     const char* rules_name;  // as rules call it
     // A null pointer that is no MPI_BOTTOM is an error. Open MPI does not look and runs into it.
     bool rejects_null_buffers;
-    // An allreduce of a buffer into itself is taken for one in place.
-    bool takes_allreduce_into_itself;
+    // A reduce_scatter_block of a buffer into itself is taken for one in place, as is an allreduce
+    // of one element or at MPI_BOTTOM; all other such reductions are errors. Elsewhere all are.
+    bool takes_some_into_itself;
     // A rank's own block that names its place among all is an error; Open MPI copies it onto
     // itself.
     bool rejects_own_block;
