@@ -52,22 +52,29 @@ int PredefinedOps::find_other(abi::Op op) {
     return front.abi.may_be(abi::Named::kUserOp, op.bits, front.handles) ? kUserOp : kHostOp;
 }
 
+Reach reach_of(const TypeInfo& info, uint64_t count) {
+    // The bounds of absolute addresses may be anywhere.
+    const bool is_bounded =
+        info.lb <= info.true_lb && info.true_lb + info.true_extent <= info.lb + info.extent;
+    const ptrdiff_t low = is_bounded ? info.lb : info.true_lb;
+    const ptrdiff_t high = info.true_lb + std::max(info.extent, info.true_extent);
+    const ptrdiff_t steps = static_cast<ptrdiff_t>(count - 1) * info.extent;
+    constexpr auto kAlign = static_cast<ptrdiff_t>(kReachAlign);
+    const ptrdiff_t first = (low + std::min<ptrdiff_t>(steps, 0)) & -kAlign;
+    const ptrdiff_t end = high + std::max<ptrdiff_t>(steps, 0);
+    return {first, static_cast<size_t>((end - first + kAlign - 1) & -kAlign)};
+}
+
 size_t UserReduction::plan(const TypeInfo& type_info) {
     info = &type_info;
     if (type_info.dense) return 0;
     // A batch keeps the calls of the operator few and the memory small.
-    constexpr size_t kBatchBytes = 16384;
-    const auto span = static_cast<size_t>(type_info.true_extent);
-    batch_elements = 1;
-    batch_span = span;
-    if (type_info.extent > 0 && static_cast<size_t>(type_info.extent) < kBatchBytes) {
-        const auto extent = static_cast<size_t>(type_info.extent);
-        batch_elements = std::max<size_t>(1, kBatchBytes / extent);
-        batch_span = (batch_elements - 1) * extent + span;
-    }
-    constexpr size_t kAlign = 64;
-    batch_span = (batch_span + kAlign - 1) / kAlign * kAlign;
-    return 2 * batch_span;
+    constexpr ptrdiff_t kBatchBytes = 16384;
+    const ptrdiff_t extent = type_info.extent;
+    batch_elements =
+        extent > 0 ? static_cast<size_t>(std::max(kBatchBytes / extent, ptrdiff_t{1})) : 1;
+    batch = reach_of(type_info, batch_elements);
+    return 2 * batch.bytes;
 }
 
 void reduce_user(void* user_data, const void* left_data, void* inout_data, size_t count) {
@@ -76,8 +83,8 @@ void reduce_user(void* user_data, const void* left_data, void* inout_data, size_
     auto* inout = static_cast<std::byte*>(inout_data);
     if (user.laid_out == nullptr) return reduce_in_place(user, left, inout, count);
     const TypeInfo& info = *user.info;
-    std::byte* left_laid = user.laid_out - info.true_lb;
-    std::byte* inout_laid = user.laid_out + user.batch_span - info.true_lb;
+    std::byte* left_laid = user.laid_out - user.batch.low;
+    std::byte* inout_laid = left_laid + user.batch.bytes;
     while (count > 0) {
         const size_t piece = std::min(count, user.batch_elements);
         unpack(left, left_laid, piece, user.type, info);

@@ -35,6 +35,18 @@ class PredefinedOps {
     bool reducible_[TUTTI_DTYPE_COUNT][TUTTI_OP_COUNT] = {};
 };
 
+// Memory that a user's operator may touch, relative to where the first element begins.
+struct Reach {
+    ptrdiff_t low;  // a multiple of kReachAlign, so that the element is aligned as this memory is
+    size_t bytes;
+};
+inline constexpr size_t kReachAlign = 64;
+
+// Of `count` elements in a row. An operator may assign whole C structs of which the datatype names
+// a part: the elements reach from bound to bound, and each at least as far as the MPICH family lets
+// it, by an extent from its first byte of data.
+Reach reach_of(const TypeInfo& info, uint64_t count);
+
 // What tutti_call.reduce_user points to during one call with a user operator. Elements travel
 // packed; where the datatype has gaps, both operands are unpacked into `laid_out` first.
 struct UserReduction {
@@ -43,7 +55,7 @@ struct UserReduction {
     const TypeInfo* info;
     std::byte* laid_out;    // room for two batches; null where elements need no unpacking
     size_t batch_elements;  // at a time
-    size_t batch_span;      // bytes that a batch covers
+    Reach batch;            // of so many
 
     // Bytes that laid_out needs; fills in the batch.
     size_t plan(const TypeInfo& type_info);

@@ -59,6 +59,7 @@ class ReduceBuffers final : public Preparation {
         }
         state_.send_scratch.trim();
         state_.recv_scratch.trim();
+        state_.user_scratch.trim();
         return status;
     }
 

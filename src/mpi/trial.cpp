@@ -139,14 +139,12 @@ void Trial::fill_slices(size_t first, size_t count, size_t words, Fill fill) con
 bool Trial::reduce_user_by_host() {
     const TypedBuffer& side = *(subject_.send != nullptr ? subject_.send : subject_.recv);
     const TypeInfo& info = *side.info;
-    const auto steps = static_cast<ptrdiff_t>(side.count - 1) * info.extent;
-    const size_t span = static_cast<size_t>(info.true_extent + std::abs(steps));
+    const auto [first, span] = reach_of(info, side.count);
     std::byte* in = span <= kVerifiedBytesMax ? mine_.get(span) : nullptr;
     std::byte* out = span <= kVerifiedBytesMax ? all_.get(span) : nullptr;
     // Others may be able to.
     const bool fits = in != nullptr && out != nullptr;
     if (agree(state_, fits ? 1 : 0, abi::kOpMin) == 0) return false;
-    const ptrdiff_t first = std::min<ptrdiff_t>(steps, 0) + info.true_lb;
     // Where element 0 would lie; absolute addresses put that far outside.
     auto* in_origin = reinterpret_cast<std::byte*>(reinterpret_cast<intptr_t>(in) - first);
     auto* out_origin = reinterpret_cast<std::byte*>(reinterpret_cast<intptr_t>(out) - first);

@@ -200,6 +200,7 @@ std::unique_ptr<TypeInfo> look_into(Datatype type) {
     auto info = std::make_unique<TypeInfo>();
     info->size = static_cast<size_t>(m.size);
     info->extent = static_cast<ptrdiff_t>(m.extent);
+    info->lb = static_cast<ptrdiff_t>(m.lb);
     info->true_lb = static_cast<ptrdiff_t>(m.true_lb);
     info->true_extent = static_cast<ptrdiff_t>(m.true_extent);
     info->usable = m.size >= 0;

@@ -15,6 +15,7 @@ inline constexpr int kNoDtype = -1;
 struct TypeInfo {
     size_t size = 0;        // bytes of data in one element
     ptrdiff_t extent = 0;   // from one element to the next
+    ptrdiff_t lb = 0;       // where an element begins for MPI, data or not
     ptrdiff_t true_lb = 0;  // the first byte of data
     ptrdiff_t true_extent = 0;
     bool solid = false;    // one element's bytes lie in order, without gaps, from true_lb on
