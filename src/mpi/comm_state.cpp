@@ -131,11 +131,6 @@ void destroy_state(CommState* state) {
     delete state;
 }
 
-int never_copy(uintptr_t, int, void*, void*, void*, int* flag) {
-    *flag = 0;
-    return abi::kSuccess;
-}
-
 int delete_state(uintptr_t, int, void* value, void*) {
     // A communicator of a session may outlive MPI_Finalize; its state does not.
     if (!front.active.load(std::memory_order_acquire)) return abi::kSuccess;
@@ -201,6 +196,32 @@ CommState* find_unattached(abi::Comm comm) {
     CommState* state = front.states;
     while (state != nullptr && (state->is_attached || !(state->comm == comm))) state = state->next;
     return state;
+}
+
+bool is_being_freed(abi::Comm comm) {
+    const FreedComm* one = thread_state.freed;
+    while (one != nullptr && !(one->comm == comm)) one = one->outer;
+    return one != nullptr;
+}
+
+// Without a call of the host, which would complain of a handle that is no communicator. Those that
+// were made last are freed first, as a rule, and stand first.
+CommState* find_known(abi::Comm comm) {
+    const std::lock_guard lock(front.mutex_states);
+    CommState* state = front.states;
+    while (state != nullptr && !(state->comm == comm)) state = state->next;
+    return state;
+}
+
+// Before the host deletes attributes: what becomes of this one is alike on all ranks.
+void forget(abi::Comm comm) {
+    CommState* state = find_known(comm);
+    if (state == nullptr) return;
+    if (state->is_attached) {
+        front.host.comm_delete_attr(comm, front.comm_key);
+    } else {
+        destroy_state(state);
+    }
 }
 
 // Where the host does not take it, which other ranks do not see, the state counts on all the same:
@@ -297,6 +318,7 @@ CommState* find_state_slow(abi::Comm comm) {
     ThreadState& thread = thread_state;
     if (thread.host_depth != 0 || !front.abi.may_be(abi::Named::kComm, comm.bits, front.handles))
         return nullptr;
+    if (is_being_freed(comm)) return nullptr;
     const uint64_t generation = front.generation.load(std::memory_order_acquire);
     CommState* state = attribute_of(comm);
     if (state == nullptr) state = attach_state(comm);
@@ -340,9 +362,35 @@ void settle_apart(CommState& state) {
     state.settled = true;
 }
 
+int free_comm(void* variable, const abi::HostFunction<int(void*)>& host) {
+    ThreadState& thread = thread_state;
+    if (thread.host_depth != 0 || !front.active.load(std::memory_order_acquire) ||
+        variable == nullptr) {
+        return host(variable);
+    }
+    const abi::Comm comm = front.abi.handles_are_ints
+                               ? abi::Comm{abi::to_bits(*static_cast<const int*>(variable))}
+                               : abi::Comm{abi::to_bits(*static_cast<void* const*>(variable))};
+    // The host refuses to.
+    if (comm == front.handles.comm_world || comm == front.handles.comm_self) return host(variable);
+    forget(comm);
+    const FreedComm freed{comm, thread.freed};
+    thread.freed = &freed;
+    const int status = host(variable);
+    thread.freed = freed.outer;
+    return status;
+}
+
+int copy_no_attribute(uintptr_t, int, void*, void*, void*, int* flag) {
+    *flag = 0;
+    return abi::kSuccess;
+}
+
+bool attach_now(abi::Comm comm) { return attach_state(comm)->is_attached; }
+
 bool create_comm_keyval() {
-    return front.host.comm_create_keyval(never_copy, delete_state, &front.comm_key, nullptr) ==
-           abi::kSuccess;
+    return front.host.comm_create_keyval(copy_no_attribute, delete_state, &front.comm_key,
+                                         nullptr) == abi::kSuccess;
 }
 
 MulticastLog gather_multicasts() { return gather_log(front.multicasts, note_multicast); }

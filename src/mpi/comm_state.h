@@ -36,8 +36,8 @@ struct CommState {
 };
 
 // The state of a communicator; made if there is none yet. Null while Tutti is not active, inside
-// the host's own calls, and for handles that are no communicator: then the host gets the call,
-// uncounted.
+// the host's own calls, while the communicator is freed, and for handles that are no communicator:
+// then the host gets the call, uncounted.
 CommState* find_state_slow(abi::Comm comm);
 inline CommState* find_state(abi::Comm comm) {
     const ThreadState& thread = thread_state;
@@ -71,7 +71,15 @@ bool is_argument_error(int status);
 // The state of that serial number; nullptr where its communicator has been freed.
 CommState* find_living(uint64_t serial);
 
+// MPI_Comm_free or MPI_Comm_disconnect, `host`, of the communicator in a variable of the program's.
+// Delete functions of the program may call collectives on it in there. The host runs these: it has
+// a last word on the order in which attributes go, which may differ between ranks.
+int free_comm(void* variable, const abi::HostFunction<int(void*)>& host);
+
+int copy_no_attribute(uintptr_t, int, void*, void*, void*, int* flag);
 bool create_comm_keyval();
+// Gives it a state before any other function asks for it. False where the host takes none.
+bool attach_now(abi::Comm comm);
 // What there is to say about multicast, of communicators that are gone and of those that are here.
 MulticastLog gather_multicasts();
 // The same of messages by RDMA.

@@ -24,6 +24,7 @@ namespace tutti::mpi {
 namespace {
 
 using abi::Aint;
+using abi::Info;
 
 // What Tutti does.
 #define TUTTI_MPI_EXPORTED(member, Name, need, parameters, arguments, body) \

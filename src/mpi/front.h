@@ -25,6 +25,12 @@ namespace tutti::mpi {
 
 struct CommState;
 
+// A communicator that a thread is about to free, while the MPI does it.
+struct FreedComm {
+    abi::Comm comm;
+    const FreedComm* outer;  // in one of whose delete functions it is freed
+};
+
 // For the report: what this rank staged because it was device memory.
 struct StagedCounters {
     std::atomic<uint64_t> calls{0};
@@ -96,6 +102,7 @@ struct Front {
     void* host_library = nullptr;
     int comm_key = 0;
     int type_key = 0;
+    int end_key = 0;         // of MPI_COMM_SELF, whose attributes MPI_Finalize deletes first
     abi::Comm quiet_comm{};  // a copy of MPI_COMM_SELF whose errors are returned
     // A copy of MPI_COMM_WORLD for messages between nodes and for probes, whose errors are
     // returned; none in a world of one rank. Never freed, since teams outlive the host's
@@ -150,6 +157,7 @@ struct ThreadState {
     abi::Datatype type;
     uint64_t type_generation;
     const TypeInfo* info;
+    const FreedComm* freed;  // the innermost; null: none
     uint32_t host_depth;
 };
 

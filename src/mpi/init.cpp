@@ -200,6 +200,61 @@ tutti_status create_context(const std::vector<std::string>& entries, uint32_t ra
     return tutti_context_create(&params, &front.context, message, message_bytes);
 }
 
+const char* setting(const char* variable) {
+    const char* value = tutti_context_setting(front.context, variable);
+    return value != nullptr ? value : "";
+}
+
+// Who has left its last collective may still have to repair what others missed of it, so nobody
+// ends before all are here; and who is here still helps those who are not.
+void wait_for_all() {
+    constexpr int kLooks = 1000;  // as long as another takes that comes at the same time
+    constexpr int kLong = kLooks + 1000;
+    const HostGuard guard;
+    abi::Request request{};
+    if (front.host.ibarrier(front.p2p_comm, &request) != abi::kSuccess) return;
+    for (int looks = 0;; looks += looks < kLong ? 1 : 0) {
+        int done = 0;
+        const int status = front.host.test(&request, &done, status_ignore());
+        if (status != abi::kSuccess || done != 0) break;
+        tutti_context_attend(front.context, looks == kLong ? 1 : 0);
+        if (looks < kLooks) {
+            sched_yield();
+        } else {
+            usleep(1000);
+        }
+    }
+    tutti_context_attend(front.context, 0);
+}
+
+// MPI_Finalize deletes the attributes of MPI_COMM_SELF first, in the reverse order in which they
+// were set. Tutti's was set in MPI_Init, so functions of the program have all been called, which
+// may communicate with ranks that have yet to come to MPI_Finalize; and the MPI still works.
+int end_before_host(uintptr_t, int, void*, void*) {
+    if (!front.active.load(std::memory_order_acquire)) return abi::kSuccess;
+    // Before the report, whose messages are the host's.
+    if (front.world_size > 1 && !front.has_fault_tolerance) wait_for_all();
+    if (front.counts_calls || front.verify.is_on) {
+        const HostGuard guard;
+        const WatchTotals watches = gather_watches();
+        if (front.report) finish_report(setting("TUTTI_REPORT"), watches);
+        tell_watches(watches);
+    }
+    front.devices.let_go();
+    front.active.store(false, std::memory_order_release);
+    front.host.comm_free(&front.quiet_comm);
+    return abi::kSuccess;
+}
+
+// Nothing is hung on MPI_COMM_SELF while the host deletes what hangs there: its state comes first.
+bool hang_on_self() {
+    const abi::Comm self = front.handles.comm_self;
+    return attach_now(self) &&
+           front.host.comm_create_keyval(copy_no_attribute, end_before_host, &front.end_key,
+                                         nullptr) == abi::kSuccess &&
+           front.host.comm_set_attr(self, front.end_key, nullptr) == abi::kSuccess;
+}
+
 // What Tutti needs of the host beside its functions. Collective over the world, whatever has gone
 // wrong on this rank.
 void prepare_host(Trouble& trouble) {
@@ -216,18 +271,13 @@ void prepare_host(Trouble& trouble) {
     }
     front.host_checks = host_checks_arguments();
     attempt(trouble, [] { front.devices.start(); });
-    if (!create_comm_keyval() || !create_type_keyval()) {
+    if (!create_comm_keyval() || !create_type_keyval() || !hang_on_self()) {
         trouble.add(Trouble::Kind::kStays, "this MPI gives out no attribute keys");
     }
     front.p2p_comm = front.quiet_comm;  // in a world of one rank
     if (front.world_size > 1 && !front.has_fault_tolerance && !create_p2p_comm()) {
         trouble.add(Trouble::Kind::kStays, "this MPI gives out no copy of MPI_COMM_WORLD");
     }
-}
-
-const char* setting(const char* variable) {
-    const char* value = tutti_context_setting(front.context, variable);
-    return value != nullptr ? value : "";
 }
 
 // Collective over the world, whatever has gone wrong on this rank.
@@ -363,28 +413,6 @@ void start() {
     front.active.store(true, std::memory_order_release);
 }
 
-// Who has left its last collective may still have to repair what others missed of it, so nobody
-// ends before all are here; and who is here still helps those who are not.
-void wait_for_all() {
-    constexpr int kLooks = 1000;  // as long as another takes that comes at the same time
-    constexpr int kLong = kLooks + 1000;
-    const HostGuard guard;
-    abi::Request request{};
-    if (front.host.ibarrier(front.p2p_comm, &request) != abi::kSuccess) return;
-    for (int looks = 0;; looks += looks < kLong ? 1 : 0) {
-        int done = 0;
-        const int status = front.host.test(&request, &done, status_ignore());
-        if (status != abi::kSuccess || done != 0) break;
-        tutti_context_attend(front.context, looks == kLong ? 1 : 0);
-        if (looks < kLooks) {
-            sched_yield();
-        } else {
-            usleep(1000);
-        }
-    }
-    tutti_context_attend(front.context, 0);
-}
-
 }  // namespace
 
 int init(int* argc, char*** argv) {
@@ -411,26 +439,13 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
     return status;
 }
 
-// Teams outlive the host's own end: functions that the program hung on MPI_COMM_SELF run there and
-// may still call collectives.
+// Teams outlive the host's own end, as do communicators of sessions.
 int finalize() {
     if (thread_state.host_depth != 0) return front.host.finalize();
     if (!front.active.load(std::memory_order_acquire)) {
         front.mail.close();
         return front.host.finalize();
     }
-    // Before the report, whose messages are the host's. Functions that are called from within the
-    // host's own end have no such care taken of them.
-    if (front.world_size > 1 && !front.has_fault_tolerance) wait_for_all();
-    if (front.counts_calls || front.verify.is_on) {
-        const HostGuard guard;
-        const WatchTotals watches = gather_watches();
-        if (front.report) finish_report(setting("TUTTI_REPORT"), watches);
-        tell_watches(watches);
-    }
-    front.devices.let_go();
-    front.host.comm_free(&front.quiet_comm);
-    front.quiet_comm = front.handles.comm_self;  // for what still runs inside the host's own end
     const int status = front.host.finalize();
     front.host_ended.store(true, std::memory_order_relaxed);
     front.active.store(false, std::memory_order_release);

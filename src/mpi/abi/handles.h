@@ -21,6 +21,7 @@ using Op = Handle<struct OpTag>;
 using Group = Handle<struct GroupTag>;
 using Request = Handle<struct RequestTag>;
 using Errhandler = Handle<struct ErrhandlerTag>;
+using Info = Handle<struct InfoTag>;
 
 using Aint = intptr_t;  // `long` and `long long` are one register
 using Count = int64_t;
