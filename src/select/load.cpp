@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/forever.h"
 #include "base/read_whole.h"
 #include "base/text.h"
 #include "sched/shape.h"
@@ -79,15 +80,15 @@ Result<Rules> rules_of(const Settings& settings) {
 }  // namespace
 
 const Rules& Rules::built_in() {
-    static const Rules rules = [] {
+    static const Forever<Rules> rules([] {
         auto parsed = parse(built_in_text(), "built_in.toml");
         TUTTI_ASSERT(parsed, "the built-in rules are right: a test reads them");
         Rules result = std::move(parsed.value());
         result.source_ = "built-in";
         result.has_built_in_after_ = false;
         return result;
-    }();
-    return rules;
+    });
+    return *rules;
 }
 
 Result<Rules> parse_tuned(std::string_view text, std::string file_name) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/forever.h"
 #include "base/text.h"
 #include "price/network.h"
 #include "select/parameters_table.h"
@@ -196,8 +197,8 @@ Trouble read_parameters(const toml::node& node, ClusterParameters& parameters) {
 }
 
 std::span<const Preset> presets() {
-    static const std::vector<Preset> all = read_presets();
-    return all;
+    static const Forever<std::vector<Preset>> all(read_presets);
+    return *all;
 }
 
 std::string preset_names() {

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "base/forever.h"
+
 namespace tutti::transport::verbs {
 namespace {
 
@@ -43,13 +45,13 @@ bool find_all(void* library, Calls& calls) {
 
 Result<const Calls*> load_calls() {
     static Calls calls;
-    static const std::string obstacle = []() -> std::string {
+    static const Forever<std::string> obstacle([]() -> std::string {
         void* library = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         if (!library) return "libibverbs.so.1 is not there";
         static_cast<void>(find(library, "ibv_is_fork_initialized", calls.is_fork_initialized));
         return find_all(library, calls) ? "" : "libibverbs.so.1 is too old";
-    }();
-    if (!obstacle.empty()) return Error{ErrorCode::kSystem, obstacle};
+    });
+    if (!obstacle->empty()) return Error{ErrorCode::kSystem, *obstacle};
     return static_cast<const Calls*>(&calls);
 }
 
