@@ -447,6 +447,8 @@ int finalize() {
         return front.host.finalize();
     }
     const int status = front.host.finalize();
+    // MPICH lives on while there is a session, and deletes no attribute before its end.
+    if (status == abi::kSuccess) end_before_host(0, 0, nullptr, nullptr);
     front.host_ended.store(true, std::memory_order_relaxed);
     front.active.store(false, std::memory_order_release);
     destroy_leftover_states();

@@ -66,7 +66,8 @@ def test_killed_rank_ends_the_job(mpi):
 
 
 def test_communicator_of_a_session_outlives_finalize(mpi):
-    mpi.launch("sessions", 2).passed()
+    outcome = mpi.launch("sessions", 2).passed()
+    assert BARE or outcome.report is not None, str(outcome)
 
 
 def test_spawned_processes_without_tutti(mpi):
