@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,6 +24,11 @@ const char kLibraryVersion[64] = "Tutti " TUTTI_VERSION_STRING;
 thread_local constinit ThreadState thread_state{};
 
 namespace {
+
+constexpr const char* kProfilingNames[] = {
+#define TUTTI_MPI_EXPORTED(member, Name, need, parameters, arguments, body) "PMPI_" #Name,
+#include "mpi/abi/functions.inc"
+};
 
 struct LoadedObject {
     std::string path;
@@ -50,29 +56,70 @@ void* own_symbol(void* library, uintptr_t base, const char* name) {
     return base_of(symbol) == base ? symbol : nullptr;
 }
 
-struct FoundHost {
-    void* library = nullptr;
+struct Library {
+    void* handle = nullptr;
     uintptr_t base = 0;
     std::string path;
+    bool is_before_tutti = false;  // in the order in which names are searched
 };
 
-// The object that defines this function. The names are collected first: dlopen must not be called
-// while the loader's list is being walked.
-FoundHost find_host(const char* function) {
+// What defines this function, in the order of loading. The names are collected first: dlopen must
+// not be called while the loader's list is being walked.
+std::vector<Library> definers_of(const char* function) {
     std::vector<LoadedObject> objects;
     dl_iterate_phdr(remember_object, &objects);
     const uintptr_t self = base_of(&front);
+    std::vector<Library> found;
+    bool is_before = true;
     for (const LoadedObject& object : objects) {
-        void* library = dlopen(object.path.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_LOCAL);
-        if (library == nullptr) continue;
-        const uintptr_t base = base_of(dlsym(library, function));
+        if (object.base == self) is_before = false;
+        void* handle = dlopen(object.path.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_LOCAL);
+        if (handle == nullptr) continue;
         // The address of the object's first byte; dlpi_addr is the same for a shared library.
-        if (base != 0 && base == object.base && base != self) {
-            return {library, base, object.path};
+        if (object.base != self && own_symbol(handle, object.base, function) != nullptr) {
+            found.push_back({handle, object.base, object.path, is_before});
+        } else {
+            dlclose(handle);
         }
-        dlclose(library);
     }
-    return {};
+    return found;
+}
+
+// A symbol of an MPI's ABI, beside its functions, that this library itself defines; null where
+// there is none. Tools wrap functions, and have no such symbol.
+const char* mark_of(const Library& library) {
+    for (const abi::Abi* one : abi::all()) {
+        if (own_symbol(library.handle, library.base, one->mark) != nullptr) return one->mark;
+    }
+    return nullptr;
+}
+
+// It wraps an MPI that is found behind it. A layer that translates to an MPI of another ABI has
+// that MPI where the program does not see it, or says what it is.
+bool is_tool(const Library& library, const std::vector<Library>& definers) {
+    if (mark_of(library) != nullptr) return false;
+    // What goes before Tutti calls it, and is never called by it.
+    if (library.is_before_tutti) return true;
+    if (abi::is_layer(library.handle)) return false;
+    return std::any_of(definers.begin(), definers.end(), [](const Library& other) {
+        const char* const mark = mark_of(other);
+        return mark != nullptr && base_of(dlsym(RTLD_NEXT, mark)) == other.base;
+    });
+}
+
+// The object that defines this function and is no tool. Where there is none, the last one: tools
+// pass calls on to what comes after them.
+Library find_host(const char* function) {
+    const std::vector<Library> definers = definers_of(function);
+    if (definers.empty()) return {};
+    auto host = std::find_if_not(definers.begin(), definers.end(), [&](const Library& library) {
+        return is_tool(library, definers);
+    });
+    if (host == definers.end()) --host;
+    for (auto other = definers.begin(); other != definers.end(); ++other) {
+        if (other != host) dlclose(other->handle);
+    }
+    return *host;
 }
 
 // Ranks that a launcher has numbered leave the message to number 0.
@@ -93,47 +140,59 @@ bool speaks_before_init() {
     _exit(2);
 }
 
-// A profiling tool's function is the next one behind us in the search order, unless that is the
-// host's own or belongs to a library of the host that defines the PMPI_ name too. Null where there
-// is none.
-void* find_tool(const FoundHost& host, const std::string& function) {
+// What is next behind Tutti in the search order, where that is a tool's. Null where there is none.
+void* find_tool(const Library& host, const std::string& function) {
     void* next = dlsym(RTLD_NEXT, function.c_str());
     Dl_info info;
     if (next == nullptr || dladdr(next, &info) == 0) return nullptr;
-    const auto base = reinterpret_cast<uintptr_t>(info.dli_fbase);
-    if (base == host.base) return nullptr;
-    void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_LOCAL);
-    const bool companion =
-        library != nullptr && own_symbol(library, base, ("P" + function).c_str()) != nullptr;
-    if (library != nullptr) dlclose(library);
-    return companion ? nullptr : next;
+    Library library{nullptr, reinterpret_cast<uintptr_t>(info.dli_fbase), info.dli_fname};
+    if (library.base == host.base) return nullptr;
+    library.handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_LOCAL);
+    const bool is_mpi = library.handle != nullptr && mark_of(library) != nullptr;
+    if (library.handle != nullptr) dlclose(library.handle);
+    return is_mpi ? nullptr : next;
+}
+
+// A tool behind Tutti that defines PMPI_ names, too, hands calls on to the host and never back to
+// Tutti: which of the two sees a call is a matter of their order. Empty where there is none.
+std::string tool_in_the_way(const Library& host) {
+    for (const char* name : kProfilingNames) {
+        Dl_info info;
+        void* tool = find_tool(host, name);
+        if (tool == nullptr || dladdr(tool, &info) == 0) continue;
+        return std::string(info.dli_fname) + " defines " + name +
+               ", too, and is loaded behind Tutti (before it in LD_PRELOAD, both would work)";
+    }
+    return {};
 }
 
 // Why Tutti cannot take this host's collectives over; empty where it can, and then all is filled.
-std::string obstacle_to(const FoundHost& host) {
-    if (abi::is_standard_abi(host.library)) {
+std::string obstacle_to(const Library& host) {
+    if (abi::is_standard_abi(host.handle)) {
         return "the program uses the MPI-5 standard ABI (" + host.path +
                "), which Tutti does not take over yet";
     }
     char version[abi::kLibraryVersionMax + 1];
-    abi::read_version(host.library, version);
-    const abi::Abi* found = abi::find_abi(host.library, version);
+    abi::read_version(host.handle, version);
+    const abi::Abi* found = abi::find_abi(host.handle, version);
     if (found == nullptr) return host.path + " is no MPI that Tutti knows";
     const std::string missing =
-        abi::load_host(host.library, "PMPI_", found->handles_are_ints, front.host);
+        abi::load_host(host.handle, "PMPI_", found->handles_are_ints, front.host);
     if (!missing.empty()) return host.path + " has no " + missing;
-    if (!found->load_handles(host.library, front.handles)) {
+    if (!found->load_handles(host.handle, front.handles)) {
         return host.path + " lacks objects of " + found->name;
     }
+    const std::string tool = tool_in_the_way(host);
+    if (!tool.empty()) return tool;
     front.abi = *found;
     front.brand = abi::find_brand(version);
     front.comm_key = front.type_key = found->keyval_invalid;
-    front.host_library = host.library;
+    front.host_library = host.handle;
     return {};
 }
 
 // The program is not to blame: one line, and it runs as it would without Tutti.
-void stand_aside(const FoundHost& host, const std::string& obstacle) {
+void stand_aside(const Library& host, const std::string& obstacle) {
     if (!is_off_here() && speaks_before_init()) {
         print_line((obstacle + "; it runs without Tutti").c_str());
         leave_mark();  // that is all there is to say
@@ -141,7 +200,7 @@ void stand_aside(const FoundHost& host, const std::string& obstacle) {
     lead_beyond([&host](const char* name) {
         void* next = dlsym(RTLD_NEXT, name);
         // An interpreter may have loaded its MPI where nobody else sees it.
-        return next != nullptr ? next : dlsym(host.library, name);
+        return next != nullptr ? next : dlsym(host.handle, name);
     });
 }
 
@@ -179,11 +238,11 @@ void* function_behind(const char* name) {
 void pick_host() {
     const std::lock_guard lock(front.mutex);
     if (front.is_picked) return;
-    const FoundHost host = find_host("PMPI_Init");
-    if (host.library == nullptr) {
+    const Library host = find_host("PMPI_Init");
+    if (host.handle == nullptr) {
         // An MPI that was built without the names behind which its own functions are found.
-        const FoundHost other = find_host("MPI_Init");
-        if (other.library == nullptr) give_up("no MPI library is loaded in this process");
+        const Library other = find_host("MPI_Init");
+        if (other.handle == nullptr) give_up("no MPI library is loaded in this process");
         stand_aside(other, other.path + " has no profiling names (PMPI_Init)");
     } else if (const std::string obstacle = obstacle_to(host); !obstacle.empty()) {
         stand_aside(host, obstacle);

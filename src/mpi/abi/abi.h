@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "mpi/abi/handles.h"
 #include "mpi/abi/host.h"
@@ -24,6 +25,9 @@ enum class Named { kComm, kType, kOp, kUserOp };
 
 struct Abi {
     const char* name;  // as a person would call it
+    // What an MPI of this ABI itself defines, and mpi.h names, beside functions that a tool might
+    // wrap.
+    const char* mark;
     bool handles_are_ints;
     intptr_t in_place;
     intptr_t status_ignore;
@@ -49,6 +53,7 @@ struct Abi {
     size_t (*predefined_size)(Datatype, const Host&, const Handles&);
 };
 
+std::span<const Abi* const> all();
 // Looks at a library that defines PMPI_Init; null where it is of no ABI that Tutti knows. `version`
 // is what its MPI_Get_library_version says, or empty.
 const Abi* find_abi(void* library, const char* version);
@@ -56,5 +61,7 @@ const Abi* find_abi(void* library, const char* version);
 void read_version(void* library, char* version);
 // The MPI-5 standard ABI, which Tutti does not take over yet.
 bool is_standard_abi(void* library);
+// A library with an ABI of its own, which translates to the MPI behind it, and says so.
+bool is_layer(void* library);
 
 }  // namespace tutti::mpi::abi

@@ -52,6 +52,15 @@ bool is_standard_abi(void* library) {
     return read != nullptr && read(&major, &minor) == kSuccess && major >= 1;
 }
 
+bool is_layer(void* library) {
+    char version[kLibraryVersionMax + 1];
+    if (is_standard_abi(library)) return true;
+    read_version(library, version);
+    return names_a_layer(version);
+}
+
+std::span<const Abi* const> all() { return kAbis; }
+
 const Abi* find_abi(void* library, const char* version) {
     // First, since such a library may stand on one that has the objects of another ABI.
     if (is_standard_abi(library)) return nullptr;

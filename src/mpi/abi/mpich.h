@@ -114,12 +114,17 @@ inline bool load_mpich_handles(void*, Handles& out) {
     return true;
 }
 
-// All of the family say so; what nobody knows is not called with ints for handles. Nor is a layer
-// that has an ABI of its own and quotes the MPI behind it.
-inline bool is_mpich(void*, const char* version) {
+// It has an ABI of its own, and quotes the MPI behind it.
+inline bool names_a_layer(const char* version) {
     for (const char* layer : {"MPIwrapper", "MPItrampoline", "wi4mpi", "Wi4MPI"}) {
-        if (strstr(version, layer) != nullptr) return false;
+        if (strstr(version, layer) != nullptr) return true;
     }
+    return false;
+}
+
+// All of the family say so; what nobody knows is not called with ints for handles.
+inline bool is_mpich(void*, const char* version) {
+    if (names_a_layer(version)) return false;
     for (const char* word : {"MPICH", "Intel(R) MPI", "MVAPICH", "ParaStation"}) {
         if (strstr(version, word) != nullptr) return true;
     }
@@ -167,6 +172,7 @@ inline uint64_t mpich_received(const Status& status, const Host&, const Handles&
 
 inline constexpr Abi kMpichAbi{
     .name = "MPICH",
+    .mark = "MPIR_Dup_fn",  // MPI_COMM_DUP_FN
     .handles_are_ints = true,
     .in_place = -1,
     .status_ignore = 1,

@@ -153,6 +153,7 @@ inline uint64_t ompi_received(const Status& status, const Host&, const Handles&)
 
 inline constexpr Abi kOmpiAbi{
     .name = "Open MPI",
+    .mark = "ompi_mpi_comm_world",
     .handles_are_ints = false,
     .in_place = 1,
     .status_ignore = 0,
