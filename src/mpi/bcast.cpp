@@ -29,8 +29,7 @@ class BcastBuffer final : public Preparation {
 
     int after(int status) override {
         if (packed_ != nullptr && status == abi::kSuccess && !is_root()) {
-            status = unpacked(
-                state_, unpack(packed_, side_.block(0), side_.count, side_.type, *side_.info));
+            status = unpack(packed_, side_.block(0), side_.count, side_.type, *side_.info);
         }
         state_.recv_scratch.trim();
         return status;
@@ -92,7 +91,7 @@ int bcast(const BcastArgs& a) {
         return run(*state, call, hand_over);
     }
     const Ended ended = bcast_prepared(*state, call, side);
-    return ended ? *ended : by_the_rules(*state, call, hand_over);
+    return ended ? answer(a.comm, *ended) : by_the_rules(*state, call, hand_over);
 }
 
 }  // namespace tutti::mpi

@@ -17,7 +17,6 @@ namespace {
 
 void link_state(CommState& state) {
     const std::lock_guard lock(front.mutex_states);
-    state.serial = ++front.states_made;
     state.next = front.states;
     state.link = &front.states;
     if (state.next != nullptr) state.next->link = &state.next;
@@ -25,11 +24,37 @@ void link_state(CommState& state) {
     front.unattached += state.is_attached ? 0 : 1;
 }
 
+// Under mutex_states.
 void unlink_state(CommState& state) {
-    const std::lock_guard lock(front.mutex_states);
     *state.link = state.next;
     if (state.next != nullptr) state.next->link = state.link;
     front.unattached -= state.is_attached ? 0 : 1;
+}
+
+void put_aside(CommState& state) {
+    const std::lock_guard lock(front.mutex_states);
+    unlink_state(state);
+    state.next = front.freed.load(std::memory_order_relaxed);
+    front.freed.store(&state, std::memory_order_relaxed);
+}
+
+// One that no call uses any more; null where there is none.
+CommState* take_freed() {
+    if (front.freed.load(std::memory_order_relaxed) == nullptr) return nullptr;
+    const std::lock_guard lock(front.mutex_states);
+    CommState* before = nullptr;
+    CommState* state = front.freed.load(std::memory_order_relaxed);
+    while (state != nullptr && state->uses.load(std::memory_order_relaxed) != 0) {
+        before = state;
+        state = state->next;
+    }
+    if (state == nullptr) return nullptr;
+    if (before != nullptr) {
+        before->next = state->next;
+    } else {
+        front.freed.store(state->next, std::memory_order_relaxed);
+    }
+    return state;
 }
 
 // What the team of a communicator that has one answers.
@@ -76,7 +101,6 @@ std::vector<int> ranks_in_world(abi::Comm comm, int size) {
 
 void note_arrivals(ArrivalLog& log, const CommState& state) {
     if (state.team == nullptr) return;
-    std::vector<int> in_world;
     for (int collective = 0; collective < TUTTI_COLLECTIVE_COUNT; ++collective) {
         const auto kind = static_cast<tutti_collective>(collective);
         tutti_arrivals_info info{};
@@ -85,12 +109,7 @@ void note_arrivals(ArrivalLog& log, const CommState& state) {
         if (info.samples == 0) continue;
         log.add_waited(info);
         if (state.comm == front.handles.comm_world) log.add_world(kind, info);
-        if (state.rank != 0) continue;
-        if (in_world.empty()) {
-            const HostGuard guard;
-            in_world = ranks_in_world(state.comm, static_cast<int>(state.size));
-        }
-        if (!in_world.empty()) log.add(kind, info, in_world);
+        if (!state.in_world.empty()) log.add(kind, info, state.in_world);
     }
 }
 
@@ -116,8 +135,8 @@ Log gather_log(const Log& of_gone, void (*note)(Log&, const CommState&)) {
     return log;
 }
 
+// One that is in no list.
 void destroy_state(CommState* state) {
-    unlink_state(*state);
     // What is left behind the host's end has been reported.
     if (front.report && !front.host_ended.load(std::memory_order_relaxed)) {
         const std::lock_guard lock(front.mutex_states);
@@ -134,8 +153,8 @@ void destroy_state(CommState* state) {
 int delete_state(uintptr_t, int, void* value, void*) {
     // A communicator of a session may outlive MPI_Finalize; its state does not.
     if (!front.active.load(std::memory_order_acquire)) return abi::kSuccess;
+    put_aside(*static_cast<CommState*>(value));
     front.generation.fetch_add(1, std::memory_order_release);
-    destroy_state(static_cast<CommState*>(value));
     return abi::kSuccess;
 }
 
@@ -219,9 +238,10 @@ void forget(abi::Comm comm) {
     if (state == nullptr) return;
     if (state->is_attached) {
         front.host.comm_delete_attr(comm, front.comm_key);
-    } else {
-        destroy_state(state);
+        return;
     }
+    put_aside(*state);
+    front.generation.fetch_add(1, std::memory_order_release);
 }
 
 // Where the host does not take it, which other ranks do not see, the state counts on all the same:
@@ -291,6 +311,7 @@ void make_team(CommState& state, bool is_apart) {
     params.name = name.c_str();
     const std::vector<int> world_ranks = ranks_in_world(state.comm, static_cast<int>(state.size));
     const std::vector<uint32_t> peers(world_ranks.begin(), world_ranks.end());
+    if (front.report && state.rank == 0) state.in_world = world_ranks;
     const tutti_p2p p2p = p2p_callbacks();
     params.p2p = &p2p;
     params.peers = peers.data();
@@ -320,6 +341,7 @@ CommState* find_state_slow(abi::Comm comm) {
         return nullptr;
     if (is_being_freed(comm)) return nullptr;
     const uint64_t generation = front.generation.load(std::memory_order_acquire);
+    destroy_freed_states();
     CommState* state = attribute_of(comm);
     if (state == nullptr) state = attach_state(comm);
     if (!state->is_attached) return state;  // not to be kept: nobody says when it is gone
@@ -344,16 +366,8 @@ bool is_argument_error(int status) {
            error_class <= front.abi.err_arg;
 }
 
-CommState* find_living(uint64_t serial) {
-    const std::lock_guard lock(front.mutex_states);
-    CommState* state = front.states;
-    while (state != nullptr && state->serial != serial) state = state->next;
-    return state;
-}
-
-void first_call_ended(uint64_t serial, int status) {
-    if (is_argument_error(status)) return;
-    if (CommState* state = find_living(serial)) ++state->calls;
+void first_call_ended(CommState& state, int status) {
+    if (!is_argument_error(status)) ++state.calls;
 }
 
 void settle_apart(CommState& state) {
@@ -407,15 +421,21 @@ ArrivalLog gather_arrivals() {
 
 TuningLog gather_tunings() { return gather_log(front.tunings, note_tuning); }
 
+void destroy_freed_states() {
+    while (CommState* const state = take_freed()) destroy_state(state);
+}
+
 void destroy_leftover_states() {
     front.generation.fetch_add(1, std::memory_order_release);
+    destroy_freed_states();
     while (true) {
         CommState* state = nullptr;
         {
             const std::lock_guard lock(front.mutex_states);
             state = front.states;
+            if (state == nullptr) return;
+            unlink_state(*state);
         }
-        if (state == nullptr) return;
         destroy_state(state);
     }
 }

@@ -2,7 +2,9 @@
 // What Tutti keeps with a communicator, as an attribute of it: the team, or why there is none.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "mpi/abi/abi.h"
 #include "mpi/front.h"
@@ -12,7 +14,6 @@
 namespace tutti::mpi {
 
 struct CommState {
-    uint64_t serial = 0;  // of this process; no other state has it, ever
     tutti_team* team = nullptr;
     const char* why = nullptr;  // without a team: why the host runs this call; stays valid
     uint32_t rank = 0;
@@ -31,6 +32,8 @@ struct CommState {
     Scratch recv_scratch;
     Scratch user_scratch;
     Scratch mask_scratch;
+    std::vector<int> in_world;      // the members' ranks, where the report of rank 0 needs them
+    std::atomic<uint32_t> uses{0};  // see InUse
     CommState* next = nullptr;
     CommState** link = nullptr;  // whoever points here
 };
@@ -48,6 +51,31 @@ inline CommState* find_state(abi::Comm comm) {
     return find_state_slow(comm);
 }
 
+// The host deletes an attribute wherever the last use of its communicator ends: within a call of
+// the program's, an error handler or the host's own progress, and MPICH under a lock. So the
+// callback calls nothing of the host and destroys nothing: it puts the state aside. The next call
+// on any communicator that looks a state up does the rest, as every thread's next call must, since
+// the generation has changed; MPI_Finalize does it before the report; and what the host's own end
+// still deletes is destroyed after that. So no more is put aside than was in use since the last
+// call.
+void destroy_freed_states();
+
+// While one lives, the state of a communicator that is freed meanwhile is not destroyed.
+class InUse {
+  public:
+    explicit InUse(CommState& state) : state_(state) { ++state_.uses; }
+    ~InUse() {
+        --state_.uses;
+        // It may have been passed over.
+        if (front.freed.load(std::memory_order_relaxed) != nullptr) ++front.generation;
+    }
+    InUse(const InUse&) = delete;
+    InUse& operator=(const InUse&) = delete;
+
+  private:
+    CommState& state_;
+};
+
 // Before a call whose arguments this rank finds right: makes the team once the warm-up is over.
 // Nothing is waited for before the arguments are right: an error on one rank alone is no call, and
 // the others know nothing of it. keeps_order: the result depends on the order of operands, which is
@@ -63,20 +91,11 @@ inline bool has_no_team(const CommState& state) { return state.settled && state.
 void settle_apart(CommState& state);
 
 // A call that the host ran during the warm-up. It counts as one of the first calls unless the host
-// found an error in its arguments: no other rank has heard of that one (docs/mpi.md). An error
-// handler may have freed the communicator, so the state is looked up.
-void first_call_ended(uint64_t serial, int status);
+// found an error in its arguments: no other rank has heard of that one (docs/mpi.md).
+void first_call_ended(CommState& state, int status);
 // Whether the host found the error before it told anybody of the call.
 bool is_argument_error(int status);
-// The state of that serial number; nullptr where its communicator has been freed.
-CommState* find_living(uint64_t serial);
 
-// MPI_Comm_free or MPI_Comm_disconnect, `host`, of the communicator in a variable of the program's.
-// Delete functions of the program may call collectives on it in there. The host runs these: it has
-// a last word on the order in which attributes go, which may differ between ranks.
-int free_comm(void* variable, const abi::HostFunction<int(void*)>& host);
-
-int copy_no_attribute(uintptr_t, int, void*, void*, void*, int* flag);
 bool create_comm_keyval();
 // Gives it a state before any other function asks for it. False where the host takes none.
 bool attach_now(abi::Comm comm);

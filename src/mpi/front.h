@@ -130,9 +130,11 @@ struct Front {
 
     std::mutex mutex;             // creation of attributes; never held while a peer is waited for
     CommState* states = nullptr;  // all of them, under mutex_states
-    uint64_t states_made = 0;     // under mutex_states
     // Of those the host has not taken as attributes; written under mutex_states.
     std::atomic<uint32_t> unattached{0};
+    // Of communicators that were freed: put aside until a call may destroy them, see comm_state.h.
+    // Written under mutex_states.
+    std::atomic<CommState*> freed{nullptr};
     MulticastLog multicasts;        // of communicators that are gone, under mutex_states
     VerbsLog verbs;                 // the same
     NodeLog nodes;                  // the same

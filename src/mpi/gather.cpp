@@ -72,8 +72,7 @@ class BlocksBuffers final : public Preparation {
         return mpi::pack(side.block(first), to, side.count * blocks, side.type, *side.info);
     }
     int unpack(const TypedBuffer& side, uint64_t blocks, const std::byte* from) const {
-        return unpacked(
-            state_, mpi::unpack(from, side.block(0), side.count * blocks, side.type, *side.info));
+        return mpi::unpack(from, side.block(0), side.count * blocks, side.type, *side.info);
     }
 
     CommState& state_;
@@ -180,11 +179,7 @@ class OddBlock final : public Preparation {
     }
 
     // When all else is done.
-    [[nodiscard]] int tell(int status) const {
-        if (status != abi::kSuccess || moved_ == abi::kSuccess) return status;
-        front.host.comm_call_errhandler(state_.comm, moved_);
-        return moved_;
-    }
+    [[nodiscard]] int ended(int status) const { return status == abi::kSuccess ? moved_ : status; }
 
   private:
     const CommState& state_;
@@ -211,7 +206,7 @@ Ended odd_blocks_prepared(CommState& state, const BlocksKind& kind, tutti_call& 
     const bool is_whole = staging.takes(b.all) || !b.all.contiguous(state.size);
     call.element_bytes = is_whole ? call.bytes : 0;
     const Ended ended = run_prepared(state, call, {&staging, &odd, &verified, &buffers});
-    return ended ? Ended(odd.tell(*ended)) : ended;
+    return ended ? Ended(odd.ended(*ended)) : ended;
 }
 
 // Where the call is not plain, or buffers have gaps. Of a gather or scatter of no bytes others may
@@ -280,7 +275,7 @@ int blocks_any(const BlocksKind& kind, const BlocksArgs& a, HostCall host_call) 
         return run(*state, call, hand_over);
     }
     const Ended ended = blocks_prepared(*state, kind, call, a, b);
-    return ended ? *ended : by_the_rules(*state, call, hand_over);
+    return ended ? answer(a.comm, *ended) : by_the_rules(*state, call, hand_over);
 }
 
 }  // namespace

@@ -232,6 +232,7 @@ void wait_for_all() {
 // may communicate with ranks that have yet to come to MPI_Finalize; and the MPI still works.
 int end_before_host(uintptr_t, int, void*, void*) {
     if (!front.active.load(std::memory_order_acquire)) return abi::kSuccess;
+    destroy_freed_states();
     // Before the report, whose messages are the host's.
     if (front.world_size > 1 && !front.has_fault_tolerance) wait_for_all();
     if (front.counts_calls || front.verify.is_on) {

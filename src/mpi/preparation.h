@@ -23,7 +23,7 @@ class Preparation {
     // the program's may be called from here, no error handler either.
     virtual Unready before() = 0;
     // After the call, or what came of it, before() or no before(). `status` is how it stands;
-    // returns how it stands now.
+    // returns how it stands now. No error handler is called from here either: others come after.
     virtual int after(int status) = 0;
 
   protected:

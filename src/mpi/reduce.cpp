@@ -55,7 +55,7 @@ class ReduceBuffers final : public Preparation {
     int after(int status) override {
         if (out_ != nullptr && status == abi::kSuccess) {
             const uint64_t count = roles_.in_place ? recv_.count / roles_.blocks : recv_.count;
-            status = unpacked(state_, unpack(out_, recv_.block(0), count, recv_.type, *recv_.info));
+            status = unpack(out_, recv_.block(0), count, recv_.type, *recv_.info);
         }
         state_.send_scratch.trim();
         state_.recv_scratch.trim();
@@ -207,7 +207,7 @@ int reduce_any(const ReduceArgs& a) {
     const TypeInfo& info = *(roles.in_place ? recv.info : send.info);
     const char* why = why_not(info, op);
     make_ready(*state, why == nullptr && depends_on_order(info, op));
-    if (state->team == nullptr) return hand_over(why != nullptr ? why : state->why);
+    if (state->team == nullptr) return hand_over(state->why);
     if (why != nullptr) return checked_by_host(*state, kKind, [&] { return hand_over(why); });
     tutti_call call{};
     call.collective = kCollective;
@@ -220,7 +220,7 @@ int reduce_any(const ReduceArgs& a) {
         return run(*state, call, hand_over);
     }
     const Ended ended = reduce_otherwise(*state, call, a, send, recv, roles);
-    return ended ? *ended : by_the_rules(*state, call, hand_over);
+    return ended ? answer(a.comm, *ended) : by_the_rules(*state, call, hand_over);
 }
 
 }  // namespace

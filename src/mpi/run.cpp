@@ -7,7 +7,7 @@
 
 namespace tutti::mpi {
 
-int run_failed(const CommState& state, tutti_status status) {
+int tell_failure(const CommState& state, tutti_status status) {
     const bool has_message = status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_ALGORITHM ||
                              status == TUTTI_ERR_NETWORK || status == TUTTI_ERR_MEMORY ||
                              status == TUTTI_ERR_SYSTEM;
@@ -20,8 +20,12 @@ int run_failed(const CommState& state, tutti_status status) {
     } else {
         let_rank_0_speak();
     }
-    front.host.comm_call_errhandler(state.comm, front.abi.err_other);
     return front.abi.err_other;
+}
+
+int answer(Comm comm, int status) {
+    if (status != abi::kSuccess) front.host.comm_call_errhandler(comm, status);
+    return status;
 }
 
 Unready no_memory() {
@@ -32,11 +36,6 @@ Unready no_memory() {
 
 Unready not_packed(int status) { return {status, "the host MPI cannot pack its data"}; }
 
-int unpacked(const CommState& state, int status) {
-    if (status != abi::kSuccess) front.host.comm_call_errhandler(state.comm, status);
-    return status;
-}
-
 int refuse(CommState& state, Kind kind) {
     char why[96];
     snprintf(why, sizeof why, "%s with arguments that make no call", kind_function(kind));
@@ -44,8 +43,7 @@ int refuse(CommState& state, Kind kind) {
     char line[128];
     snprintf(line, sizeof line, "rank %u: %s", state.rank, why);
     print_line(line);
-    front.host.comm_call_errhandler(state.comm, front.abi.err_arg);
-    return front.abi.err_arg;
+    return answer(state.comm, front.abi.err_arg);
 }
 
 uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype type) {
@@ -100,12 +98,9 @@ const char* prepare_all(void* user, const void** send, void** recv) {
     return nullptr;
 }
 
-int status_of(CommState& state, tutti_status ended, const Unready& unready) {
-    if (unready.status == abi::kSuccess) {
-        return ended == TUTTI_OK ? abi::kSuccess : run_failed(state, ended);
-    }
-    front.host.comm_call_errhandler(state.comm, unready.status);
-    return unready.status;
+int status_of(const CommState& state, tutti_status ended, const Unready& unready) {
+    if (unready.status != abi::kSuccess) return unready.status;
+    return ended == TUTTI_OK ? abi::kSuccess : tell_failure(state, ended);
 }
 
 }  // namespace

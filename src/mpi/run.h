@@ -13,8 +13,14 @@
 
 namespace tutti::mpi {
 
-// Tells why, then lets the communicator's error handler decide. Never MPI_SUCCESS.
-int run_failed(const CommState& state, tutti_status status);
+// Lets the communicator's error handler decide about an error. A handler may free the communicator,
+// and its state with it: each call does this last, and reads nothing of the state afterwards.
+int answer(Comm comm, int status);
+// Says why Tutti could not run a call. Never MPI_SUCCESS.
+int tell_failure(const CommState& state, tutti_status status);
+inline int run_failed(const CommState& state, tutti_status status) {
+    return answer(state.comm, tell_failure(state, status));
+}
 tutti_status run_and_count(CommState& state, const tutti_call& call, const uint64_t* preparing_ns);
 // Counts the call, too. preparing_ns: what of the time is not the call's own, once it is over; may
 // be nullptr.
@@ -29,8 +35,6 @@ inline tutti_status run_counted(CommState& state, const tutti_call& call,
 Unready no_memory();
 // The host could not pack: `status` is what it said.
 Unready not_packed(int status);
-// What came of unpacking, for the caller: an error goes to its error handler.
-int unpacked(const CommState& state, int status);
 
 inline constexpr const char* kByTheRules = "host: the rules leave it to the host MPI";
 inline constexpr const char* kDoubtful = "host: doubtful arguments, for it to check";
@@ -41,34 +45,31 @@ uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype 
 // 0 for a count or a datatype that the host shall judge.
 uint64_t bytes_of(abi::Count count, abi::Datatype type);
 
-// `call` is a call of the host; `why` is for the report, which also says who comes late. An error
-// handler may free the communicator, so nothing of the state is read behind an error.
+// `call` is a call of the host, whose error handler may free the communicator; `why` is for the
+// report, which also says who comes late.
 template <class HostCall>
-int by_host(const CommState& state, Kind kind, uint64_t bytes, const char* why, HostCall call) {
-    const bool is_first = !state.settled;
+int by_host(CommState& state, Kind kind, uint64_t bytes, const char* why, HostCall call) {
+    const bool is_first = !state.settled && why == state.why;
     if (!front.tells_exits && !is_first) [[likely]]
         return call();
-    const uint64_t serial = state.serial;
-    const uint32_t size = state.size;
+    const InUse in_use(state);
     const uint64_t begin = now_ns();
     const int status = call();
-    if (is_first) first_call_ended(serial, status);
-    if (why == kByTheRules && status == abi::kSuccess) tutti_team_host_left(state.team);
+    if (is_first) first_call_ended(state, status);
+    if (why == kByTheRules) tutti_team_host_left(state.team);
     if (!front.report) return status;
-    front.counters.count(kind, size, bytes, why, now_ns() - begin);
+    front.counters.count(kind, state.size, bytes, why, now_ns() - begin);
     return status;
 }
 
 // A call that the rules leave to the host. Where the host finds an error in the arguments of this
 // rank alone, the call has its number in the team all the same: the next one like it is this one.
 template <class HandOver>
-int by_the_rules(const CommState& state, const tutti_call& call, HandOver hand_over) {
-    const uint64_t serial = state.serial;
+int by_the_rules(CommState& state, const tutti_call& call, HandOver hand_over) {
+    const InUse in_use(state);
     const int status = hand_over(kByTheRules);
-    if (!is_argument_error(status)) [[likely]]
-        return status;
-    const CommState* living = find_living(serial);
-    if (living != nullptr && living->team != nullptr) tutti_team_rejected(living->team, &call);
+    if (is_argument_error(status)) [[unlikely]]
+        tutti_team_rejected(state.team, &call);
     return status;
 }
 
@@ -81,7 +82,8 @@ int run(CommState& state, const tutti_call& call, HandOver hand_over) {
     return status == TUTTI_HOST ? by_the_rules(state, call, hand_over) : run_failed(state, status);
 }
 
-// The status of a call; none where the rules leave it to the host.
+// The status of a call, of which the caller has yet to be told by answer(); none where the rules
+// leave it to the host.
 using Ended = std::optional<int>;
 // A call that needs preparations, the outermost first; each may change `call`, and the last one
 // sets its buffers. nullptr is none; of none at all, the buffers are ready.
@@ -116,17 +118,15 @@ int check_foreign(const CommState& state, Kind kind);
 // A call that all ranks hand to the host before Tutti has seen it: under TUTTI_CHECK they compare
 // it first, and where the host then rejects it on this rank alone, not again.
 template <class HostCall>
-int checked_by_host(const CommState& state, Kind kind, HostCall call) {
+int checked_by_host(CommState& state, Kind kind, HostCall call) {
     if (!front.check) [[likely]]
         return call();
-    const uint64_t serial = state.serial;
+    const InUse in_use(state);
     const int checked = check_foreign(state, kind);
     if (checked != abi::kSuccess) return checked;
     const int status = call();
-    if (!is_argument_error(status)) return status;
-    const CommState* living = find_living(serial);
-    if (living != nullptr && living->team != nullptr) {
-        tutti_team_rejected_foreign(living->team, kind_function(kind));
+    if (state.team != nullptr && is_argument_error(status)) {
+        tutti_team_rejected_foreign(state.team, kind_function(kind));
     }
     return status;
 }

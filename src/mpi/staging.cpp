@@ -141,7 +141,6 @@ bool Staging::copy_in(Taken& taken) {
 int Staging::failed(int error, const char* why) const {
     say(why);
     tutti_team_give_up(state_.team, why);
-    front.host.comm_call_errhandler(state_.comm, error);
     return error;
 }
 
