@@ -10,8 +10,25 @@ bool TypedBuffer::set(const void* buffer, abi::Count elements, abi::Datatype dat
     if (info == nullptr || !info->usable) return false;
     address = reinterpret_cast<intptr_t>(buffer);
     count = static_cast<uint64_t>(elements);
+    if (is_kept_) let_go();
     type = datatype;
+    if (!front.is_serial && !front.types.hold(info)) keep();
     return !__builtin_mul_overflow(count, info->size, &bytes);
+}
+
+void TypedBuffer::keep() {
+    info = &own_info_.emplace(*info);
+    if (info->dense) return;
+    abi::Datatype own{};
+    if (front.host.type_contiguous(1, type, &own) != abi::kSuccess) return;
+    is_kept_ = true;
+    type = own;
+    front.host.type_commit(&type);
+}
+
+void TypedBuffer::let_go() {
+    front.host.type_free(&type);
+    is_kept_ = false;
 }
 
 }  // namespace tutti::mpi

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "mpi/abi/abi.h"
 #include "mpi/front.h"
@@ -15,9 +16,17 @@ namespace tutti::mpi {
 struct TypedBuffer {
     intptr_t address = 0;  // as the caller gave it: MPI_BOTTOM is 0
     uint64_t count = 0;    // elements of one block
-    abi::Datatype type{};
+    abi::Datatype type{};  // to pack and unpack with
     const TypeInfo* info = nullptr;
     size_t bytes = 0;  // of one block
+
+    TypedBuffer() = default;
+    ~TypedBuffer() {
+        if (is_kept_) [[unlikely]]
+            let_go();
+    }
+    TypedBuffer(const TypedBuffer&) = delete;
+    TypedBuffer& operator=(const TypedBuffer&) = delete;
 
     // False where the host shall judge: no such datatype, a negative count, more bytes than memory.
     bool set(const void* buffer, abi::Count elements, abi::Datatype datatype) {
@@ -43,6 +52,15 @@ struct TypedBuffer {
         return reinterpret_cast<void*>(address +
                                        static_cast<intptr_t>(index * count) * info->extent);
     }
+
+  private:
+    // Another thread may free the datatype as soon as the call has begun, as MPI allows: a call has
+    // its own copy of what is known about it, and packs with a datatype of its own.
+    void keep();
+    void let_go();
+
+    std::optional<TypeInfo> own_info_;
+    bool is_kept_ = false;  // `type` is one of Tutti's own
 };
 
 // MPI_IN_PLACE.

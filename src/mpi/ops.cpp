@@ -87,10 +87,10 @@ void reduce_user(void* user_data, const void* left_data, void* inout_data, size_
     std::byte* inout_laid = left_laid + user.batch.bytes;
     while (count > 0) {
         const size_t piece = std::min(count, user.batch_elements);
-        unpack(left, left_laid, piece, user.type, info);
-        unpack(inout, inout_laid, piece, user.type, info);
+        unpack(left, left_laid, piece, user.pack_type, info);
+        unpack(inout, inout_laid, piece, user.pack_type, info);
         front.host.reduce_local(left_laid, inout_laid, static_cast<int>(piece), user.type, user.op);
-        pack(inout_laid, inout, piece, user.type, info);
+        pack(inout_laid, inout, piece, user.pack_type, info);
         left += piece * info.size;
         inout += piece * info.size;
         count -= piece;

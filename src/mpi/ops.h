@@ -51,7 +51,8 @@ Reach reach_of(const TypeInfo& info, uint64_t count);
 // packed; where the datatype has gaps, both operands are unpacked into `laid_out` first.
 struct UserReduction {
     abi::Op op;
-    abi::Datatype type;
+    abi::Datatype type;       // as the program's operator is to see it
+    abi::Datatype pack_type;  // the same, to unpack and pack with
     const TypeInfo* info;
     std::byte* laid_out;    // room for two batches; null where elements need no unpacking
     size_t batch_elements;  // at a time

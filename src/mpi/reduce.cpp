@@ -113,6 +113,7 @@ Ended reduce_prepared(CommState& state, tutti_call& call, const ReduceArgs& a, T
     UserReduction user{};
     user.op = a.op;
     user.type = a.type;
+    user.pack_type = (roles.in_place ? recv : send).type;
     user.info = (roles.in_place ? recv : send).info;
     call.reduce_user = &user;
     if (!is_plain() || !user.info->dense) {

@@ -34,6 +34,9 @@ class PredefinedTypes {
         const int index = map_.find(type.bits);
         return index < 0 ? nullptr : &info_[index];
     }
+    [[nodiscard]] bool hold(const TypeInfo* info) const {
+        return info >= info_ && info < info_ + abi::kTypeNames;
+    }
 
   private:
     SmallMap<256> map_;

@@ -30,3 +30,10 @@ def test_communicator_is_freed_before_its_requests(mpi, hosts):
     outcome = mpi.launch("freed_pending", 2,
                          env={"TUTTI_WARMUP": "0", "TUTTI_HOSTS": str(hosts)}).passed()
     expect_taken_over(outcome.report, 2, ("allreduce",))
+
+
+def test_datatype_is_freed_by_another_thread(mpi):
+    if BARE and mpi.flavour == "mpich":
+        pytest.skip("MPICH and Intel MPI do not hold datatypes for calls")
+    outcome = mpi.launch("freed_type", 2, env={"TUTTI_WARMUP": "0"}).passed()
+    expect_taken_over(outcome.report, 2, ("bcast",))
