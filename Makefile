@@ -4,8 +4,8 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test nightly demo bench bench-peers bench-lab bench-scale bench-verbs install uninstall tidy format clean \
-        test-verbs asan-ubsan tsan coverage fuzz
+.PHONY: help setup build test nightly demo bench bench-peers bench-own bench-lab bench-scale bench-verbs install uninstall tidy format \
+        clean test-verbs asan-ubsan tsan coverage fuzz
 
 help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s '@' \
@@ -48,7 +48,13 @@ bench-peers: ## Tutti against Open MPI, MPICH and Intel MPI from PyPI, in turn
 	@$(MAKE) --no-print-directory build
 	@tools/bench-peers
 
-bench-lab: ## the same, and multicast, on an emulated cluster of 16 hosts; as root, takes an hour (--quick: minutes)
+bench-own: ## collectives as other programs time them, under each MPI bare and through Tutti
+	@tools/setup bench-peers
+	@tools/peers
+	@$(MAKE) --no-print-directory build
+	@tools/bench-own $(BENCH_OWN)
+
+bench-lab: ## Tutti against these MPIs, and multicast, on an emulated cluster of 16 hosts; as root, takes an hour (--quick: minutes)
 	@tools/setup bench-lab
 	@$(MAKE) --no-print-directory build
 	@tools/bench-lab $(BENCH_LAB)
