@@ -66,9 +66,9 @@ bool caches_can_be_flushed() {
 
 uint32_t fresh_buffer_count(const CallBytes& bytes) {
     const uint64_t one = place_bytes(bytes.send, true) + place_bytes(bytes.recv, true);
-    if (one == 0) return kBufferCount;
+    if (one == 0) return kFreshBuffersMin;
     return static_cast<uint32_t>(
-        std::clamp<uint64_t>(kFreshBytesMax / one, kBufferCount, kFreshBuffersMax));
+        std::clamp<uint64_t>(kFreshBytesMax / one, kFreshBuffersMin, kFreshBuffersMax));
 }
 
 uint64_t Buffers::bytes_of_all(const CallBytes& bytes, uint32_t count, bool fresh) {

@@ -17,19 +17,22 @@
 namespace tutti::cli {
 namespace {
 
-constexpr double kBatchSeconds = 200e-6;
-// Where ranks outnumber cores, they start a batch tens of microseconds apart.
-constexpr double kCrowdedBatchSeconds = 1e-3;
+// Long enough that the calls find what those before them left, and nothing of the other side's
+// batch or of the checks.
+constexpr double kBatchSeconds = 2e-3;
+constexpr uint64_t kBatchCallsMin = 8;
+// Of buffers that are used once, and where little time is to be spent.
+constexpr double kShortBatchSeconds = 200e-6;
+// One call in so many more is made before those that are timed, and at least so many: they bring
+// buffers and rings back into the caches.
+constexpr uint64_t kTimedForOneUntimed = 4;
+constexpr uint64_t kUntimedCallsMin = 2;
 constexpr uint64_t kCallsMax = 1u << 17;
 // Of a brief cell; calls that take so long vary little from one to the next.
 constexpr uint64_t kBriefRounds = 3;
 // Programs have few roots; and plans of many would be made anew while time is taken.
 constexpr uint32_t kBriefRoots = 8;
 constexpr double kLongSeconds = 50e-3;
-// From here on a call is mostly moving data, and where that data lies decides. A batch then sends
-// every buffer once, just written, as a program does; sent again unchanged, it would lie clean in
-// the cache that both cores share.
-constexpr uint64_t kOnceBytes = 16384;
 constexpr size_t kMessageBytes = 256;
 
 // What one side has measured so far.
@@ -58,7 +61,8 @@ class CellRun {
 
   private:
     [[nodiscard]] std::string lack_of_memory();
-    double run_batch(const SideState& state, uint64_t calls);
+    double run_batch(const SideState& state, uint64_t calls, uint64_t untimed = 0);
+    [[nodiscard]] uint64_t untimed_calls(uint64_t timed) const;
     void run_skewed(SideState& state, uint64_t repetition);
     void put_skew(Cell& cell) const;
     void check_calls(const SideState& state);
@@ -110,7 +114,7 @@ std::string CellRun::lack_of_memory() {
     const uint64_t elements = order_.bytes / sizeof(double);
     const CallBytes call{send_elements(order_.collective, elements, place_.size) * sizeof(double),
                          recv_elements(order_.collective, elements, place_.size) * sizeof(double)};
-    const uint32_t count = order_.fresh ? fresh_buffer_count(call) : kBufferCount;
+    const uint32_t count = order_.fresh ? fresh_buffer_count(call) : kReusedBuffers;
     const uint64_t bytes = Buffers::bytes_of_all(call, count, order_.fresh) * place_.size;
     uint64_t limit = order_.memory_bytes;
     mpi_.bcast(&limit, sizeof limit, 0);
@@ -155,11 +159,12 @@ void CellRun::choose(SideState& state) {
 }
 
 // Seconds on this rank. All ranks number batches and calls alike.
-double CellRun::run_batch(const SideState& state, uint64_t calls) {
-    Batch batch{order_.collective, order_.bytes / sizeof(double), number_, number_, calls,
+double CellRun::run_batch(const SideState& state, uint64_t calls, uint64_t untimed) {
+    Batch batch{order_.collective, order_.bytes / sizeof(double), number_, number_, untimed + calls,
                 order_.paper};
     if (order_.is_brief) batch.roots = kBriefRoots;
-    number_ += calls;
+    batch.untimed = untimed;
+    number_ += batch.calls;
     const Buffers& buffers = buffers_of(state);
     fill(batch, place_, buffers.view());
     if (order_.fresh) buffers.flush(batch);
@@ -193,9 +198,10 @@ void CellRun::run_skewed(SideState& state, uint64_t repetition) {
 // Every call by itself, every root, every buffer.
 void CellRun::check_calls(const SideState& state) {
     constexpr uint64_t kBytesChecked = 64u << 20;
-    const uint64_t all = std::max<uint64_t>(kBufferCount, std::min<uint32_t>(place_.size, 64));
+    const uint64_t few = buffers_of(state).view().count();
+    const uint64_t all = std::max<uint64_t>(few, std::min<uint32_t>(place_.size, 64));
     const uint64_t affordable = kBytesChecked / (order_.bytes * place_.size);
-    const uint64_t calls = std::clamp<uint64_t>(affordable, kBufferCount, all);
+    const uint64_t calls = std::clamp<uint64_t>(affordable, few, all);
     for (uint64_t i = 0; i < calls; ++i) run_batch(state, 1);
 }
 
@@ -216,6 +222,13 @@ void CellRun::check_barriers(const SideState& state) {
     }
 }
 
+// Those that come before the timed ones. Calls that find their buffers in memory, or are timed one
+// by one, have none.
+uint64_t CellRun::untimed_calls(uint64_t timed) const {
+    if (order_.fresh || order_.is_brief || order_.paper || order_.late || order_.skew) return 0;
+    return std::max(timed / kTimedForOneUntimed, kUntimedCallsMin);
+}
+
 // Finds how many calls make a batch long enough to be timed.
 void CellRun::calibrate(SideState& state) {
     if (order_.late || order_.skew) return;  // ranks are late for every call, and a batch is one
@@ -225,11 +238,13 @@ void CellRun::calibrate(SideState& state) {
         run_batch(state, state.calls);  // warm
         return;
     }
-    const double enough = page_.crowded() ? kCrowdedBatchSeconds : kBatchSeconds;
-    const bool once = order_.bytes >= kOnceBytes || (order_.bytes > 0 && order_.fresh);
+    const bool once = order_.bytes > 0 && order_.fresh;
+    const bool is_long = !once && !order_.is_brief;
+    const double enough = is_long || page_.crowded() ? kBatchSeconds : kShortBatchSeconds;
     const uint64_t calls_max = once ? buffers_of(state).view().count() : kCallsMax;
+    if (is_long) state.calls = kBatchCallsMin;
     while (state.calls < calls_max) {
-        double seconds = run_batch(state, state.calls);
+        double seconds = run_batch(state, state.calls, untimed_calls(state.calls));
         mpi_.max_in_place(&seconds, 1);
         if (order_.is_brief && seconds >= kLongSeconds) state.seconds.push_back(seconds);
         if (seconds >= enough) return;
@@ -267,7 +282,8 @@ void CellRun::measure() {
                 run_skewed(state, done);
                 continue;
             }
-            state.seconds.push_back(run_batch(state, state.calls));
+            const uint64_t untimed = untimed_calls(state.calls);
+            state.seconds.push_back(run_batch(state, state.calls, untimed));
         }
     }
 }

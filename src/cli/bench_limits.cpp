@@ -253,7 +253,7 @@ std::optional<uint32_t> SharedPage::rank_behind(uint64_t number) const {
 
 double copy_us(size_t bytes) {
     // Large ones in fewer buffers, which no cache holds anyway.
-    const size_t buffers = bytes > (1u << 20) ? 2 : kBufferCount;
+    const size_t buffers = bytes > (1u << 20) ? 2 : 4;
     std::vector<std::unique_ptr<char[]>> from;
     std::vector<std::unique_ptr<char[]>> to;
     for (size_t k = 0; k < buffers; ++k) {

@@ -28,8 +28,9 @@ class BenchMpi {
     // Of this process, as Tutti has it.
     virtual std::string host_name() = 0;
 
-    // Makes the calls of the batch; seconds on this rank. The stamps are written as it goes. After
-    // force() of an algorithm that is_apart, on the communicator of those.
+    // Makes the calls of the batch; seconds on this rank, of those that are timed. The stamps are
+    // written as it goes. After force() of an algorithm that is_apart, on the communicator of
+    // those.
     virtual double run(Side side, bool is_apart, const Batch& batch,
                        const BatchBuffers& buffers) = 0;
 

@@ -231,8 +231,8 @@ checks every result. Started by a bare `mpirun`, without `tutti run`, it times t
                   ring:segment=64K; on one host node:small), or by all that the collective has
                   across hosts, in turn with the others;
                   multicast@process: to every process instead of one a node
-  --buffers KIND  reused (default): four buffers in turn, of the host MPI's calls and of Tutti's
-                  each; from 16K on a batch uses each once, just written by its owner.
+  --buffers KIND  reused (default): one send and one receive buffer, of the host MPI's calls and of
+                  Tutti's each, as in a program's loop; one word is written between two calls.
                   fresh: every call of a batch has buffers of its own; their owner writes them
                   before the batch and flushes them out of all caches, so that the call finds them
                   in memory, as those of a program that did much else meanwhile
@@ -251,11 +251,11 @@ checks every result. Started by a bare `mpirun`, without `tutti run`, it times t
   --seed N        of the delays (default: 1); the same for every way of running a call
   --svg FILE      also draws the delays over MAX, a curve for each way
 
-The elements are doubles, reductions sum them, and roots and buffers change with every call. A
-batch lasts 200 us or more; its time is that of the slowest rank, divided by its calls. Columns: the
-median and the 99th percentile over the batches; ratio: host / Tutti; limit: the time for a flag to
-cross from rank 0 to the next rank on its node plus one memcpy of one block, measured then and
-there. That time, the flag's latency, is also taken before and after the table and each line: where
+The elements are doubles, reductions sum them, and roots change with every call. A batch lasts 2 ms
+and 8 calls or more (with fresh buffers 200 us) after some calls that are not timed and warm the
+caches; its time is that of the slowest rank, divided by its calls. Columns: the median and the 99th
+percentile over the batches; ratio: host / Tutti; limit: the time for a flag to cross from rank 0 to
+the next rank on its node plus one memcpy of one block, measured then and there. That time, the flag's latency, is also taken before and after the table and each line: where
 a virtual machine's cores were moved meanwhile, the line is marked ~ and its figures mix two places.
 )";
 }

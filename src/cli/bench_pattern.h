@@ -16,11 +16,13 @@
 
 namespace tutti::cli {
 
-// Of those that are used again and again.
-inline constexpr uint32_t kBufferCount = 4;
+// Of those that are used again and again: a program's loop has one of each kind.
+inline constexpr uint32_t kReusedBuffers = 1;
+// Of those that are used once, at least.
+inline constexpr uint32_t kFreshBuffersMin = 4;
 
 struct BatchBuffers {
-    explicit BatchBuffers(uint32_t count = kBufferCount) : send(count), recv(count) {}
+    explicit BatchBuffers(uint32_t count = kReusedBuffers) : send(count), recv(count) {}
     [[nodiscard]] uint32_t count() const { return static_cast<uint32_t>(send.size()); }
 
     std::vector<double*> send;
@@ -33,9 +35,10 @@ struct Batch {
     uint64_t elements;  // doubles in one block
     uint64_t seed;      // differs from batch to batch
     uint64_t first_call;
-    uint64_t calls;
+    uint64_t calls;               // with those that are not timed
     bool has_barriers = false;    // the host's, after each call
     uint32_t roots = UINT32_MAX;  // so many ranks are roots in turn, at most
+    uint64_t untimed = 0;         // the first ones, until the caches hold what the others find
 };
 
 struct RankOfSize {

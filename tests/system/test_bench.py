@@ -71,6 +71,17 @@ def test_fresh_buffers(mpi, tmp_path):
             assert 1 <= cell[side]["calls_per_batch"] <= calls_max, cell
 
 
+def test_reused_buffers(mpi, tmp_path):
+    """Batches are long, whatever the size: a call finds what the one before it left."""
+    outcome, found = bench(mpi, tmp_path, 2, "barrier", "bcast", "allgather", "--bytes=8,64K,1M",
+                           "--batches=5", options=())
+    assert outcome.status == 0, outcome
+    assert found["buffers"] == "reused" and len(found["cells"]) == 7
+    for cell in found["cells"]:
+        for side in ("host", "tutti"):
+            assert cell[side]["calls_per_batch"] >= 8, cell
+
+
 def test_the_papers_method(openmpi, tmp_path):
     """Patarasuk and Yuan 2007, figure 4, with their two baselines beside the ring."""
     outcome, found = bench(openmpi, tmp_path, 4, "allreduce", "--bytes=8K,64K", "--paper",

@@ -148,12 +148,12 @@ TEST(BenchCell, QuantilesAreValuesThatOccurred) {
 
 TEST(BenchBuffers, FreshOnesAreEnoughForABatchAndNotTooMuchMemory) {
     EXPECT_EQ(fresh_buffer_count({8, 8}), 512u);
-    EXPECT_EQ(fresh_buffer_count({16 << 20, 16 << 20}), kBufferCount);
+    EXPECT_EQ(fresh_buffer_count({16 << 20, 16 << 20}), kFreshBuffersMin);
     const uint32_t some = fresh_buffer_count({64 << 10, 64 << 10});
-    EXPECT_GT(some, kBufferCount);
+    EXPECT_GT(some, kFreshBuffersMin);
     EXPECT_LT(some, 512u);
     EXPECT_LE(Buffers::bytes_of_all({64 << 10, 64 << 10}, some, true), 16u << 20);
-    EXPECT_EQ(fresh_buffer_count({0, 0}), kBufferCount);  // a barrier
+    EXPECT_EQ(fresh_buffer_count({0, 0}), kFreshBuffersMin);  // a barrier
 }
 
 // Where each buffer lies, in the order of their use.
@@ -203,7 +203,7 @@ TEST(BenchBuffers, AFlushKeepsWhatTheOwnerWrote) {
 class Job {
   public:
     Job(tutti_collective collective, uint64_t elements, uint32_t size,
-        uint32_t buffers = kBufferCount)
+        uint32_t buffers = kFreshBuffersMin)
         : collective_(collective),
           elements_(elements),
           size_(size),
@@ -323,7 +323,7 @@ TEST(BenchPattern, AcceptsRightResults) {
     for (const tutti_collective collective : kWithData) {
         for (const uint32_t size : {1u, 2u, 3u, 5u, 8u}) {
             for (const uint64_t elements : {1u, 2u, 33u}) {
-                for (const uint32_t buffers : {kBufferCount, 7u}) {
+                for (const uint32_t buffers : {kReusedBuffers, kFreshBuffersMin, 7u}) {
                     expect_right(collective, elements, size, buffers);
                 }
             }
