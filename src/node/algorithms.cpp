@@ -251,10 +251,18 @@ inline uint64_t single_from(const Tuning& tuning, tutti_collective collective) {
     return is_both_ways ? tuning.single_all_ways : tuning.single_one_way;
 }
 
-inline bool is_single(const Team& team, const Call& call) {
+inline bool may_be_single(const Team& team, const Call& call) {
     if (team.call >= kOfferNumberMax || call.bytes <= kInlineBytesMax) return false;
-    if (call.bytes < single_from(team.tuning, call.collective)) return false;
     return call.collective != TUTTI_REDUCE || team.size <= kRootFoldsRanksMax;
+}
+// As it was measured.
+inline bool is_tuned_single(const Team& team, const Call& call) {
+    return call.bytes >= single_from(team.tuning, call.collective);
+}
+// And as the team's own calls have found.
+inline bool prefers_single(const Team& team, const Call& call) {
+    const bool tuned = is_tuned_single(team, call);
+    return team.tuner ? team.tuner->prefers_single(team, call, tuned) : tuned;
 }
 
 // Of those that fold in rank order, by whatever was measured: the order is the same.
@@ -263,14 +271,15 @@ inline bool beats_rank_order(const Team& team, const Call& call, bool folds_whol
     return beats(team.layout, team.size, call.bytes);
 }
 
-inline const Algorithm& choose_large(const Team& team, const Call& call) {
+// prefers: a single copy, where that may be.
+inline const Algorithm& choose_large(const Team& team, const Call& call, bool prefers) {
     const Row& row = kRows[call.collective];
     const bool is_by_root = row.by_root && team.size <= kRootFoldsRanksMax;
     if (row.turns && row.turns->obstacle(team, call).empty()) {
         const bool folds_whole = is_by_root || (row.direct && is_direct(team, call));
         if (beats_rank_order(team, call, folds_whole)) return *row.turns;
     }
-    if (row.single && is_single(team, call)) return *row.single;
+    if (row.single && prefers && may_be_single(team, call)) return *row.single;
     if (row.direct && is_direct(team, call)) return *row.direct;
     return is_by_root ? *row.by_root : *row.large;
 }
@@ -298,7 +307,9 @@ size_t slots_max(const Team& team, const Call& call) {
 const Algorithm& choose(const Team& team, const Call& call) {
     if (team.size == 1) return kAlone;
     const Row& row = kRows[call.collective];
-    if (call.bytes > slots_max(team, call)) return choose_large(team, call);
+    if (call.bytes > slots_max(team, call)) {
+        return choose_large(team, call, prefers_single(team, call));
+    }
     if (is_along_tree(team, call, row)) return *row.tree;
     return call.is_signal ? *row.signal : *row.small;
 }
@@ -343,6 +354,14 @@ void start_planned(Team& team, Op& op, const Algorithm& algorithm) {
     team.chunks += op.chunks_used;
 }
 
+// named: nullptr where the tuning, and a contest, choose.
+void start_large(Team& team, Op& op, const Algorithm* named) {
+    if (named) return start_planned(team, op, *named);
+    bool prefers = is_tuned_single(team, op.call);
+    if (team.tuner) prefers = team.tuner->enter(team, op.call, prefers);
+    start_planned(team, op, choose_large(team, op.call, prefers));
+}
+
 // Before the call itself: what others see of this rank is what it does for the tuner.
 Step look_first(Team& team, Op& op) {
     Tuner& tuner = *team.tuner;
@@ -357,17 +376,15 @@ Step look_first(Team& team, Op& op) {
     op.rival_note = look.rival_note;
     look.awaited = kNoRank;  // told once, as whoever watches this rank wants it
     if (step != Step::kDone) return step;
-    start_planned(team, op, tuner.named() ? *tuner.named() : choose_large(team, op.call));
+    start_large(team, op, tuner.named());
     return Step::kAdvanced;
 }
 
 // named: nullptr where the tuning chooses.
 void start_in_chunks(Team& team, Op& op, const Algorithm* named) {
     const bool may_look = team.tuner && op.call.bytes > kInlineBytesMax;
-    if (!may_look || !team.tuner->is_due(op.call)) {
-        return start_planned(team, op, named ? *named : choose_large(team, op.call));
-    }
-    team.tuner->begin(named);
+    if (!may_look || !team.tuner->is_due(team, op.call)) return start_large(team, op, named);
+    team.tuner->begin(op.call, named);
     begin(op, look_first);
     static_cast<Rounds&>(op) = Rounds{};
 }

@@ -223,7 +223,9 @@ inline Step finish_small_synchronized(Team& team, const Op& op) {
 inline Step finish_small_heard(Team& team, const Op& op) {
     return team.size == 2 ? finish_small_synchronized(team, op) : finish_small(team, op);
 }
+void end_timed(Team& team);
 inline Step finish_large(Team& team, const Op& op) {
+    if (team.is_timed) end_timed(team);
     consume(team, op.chunks + op.chunks_used);
     return finish_small(team, op);
 }

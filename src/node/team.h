@@ -72,6 +72,7 @@ struct Team {
     // Of the others, where every member can read in the memory of all; nullptr: no single copy.
     std::shared_ptr<PeerMemory> peers;
     std::shared_ptr<Tuner> tuner;  // nullptr: the tuning stays as it is
+    bool is_timed = false;         // the tuner wants to know when the call in flight is over
 
     // Of a lean team: this rank's, of all its lean teams, and this one's part of it.
     std::shared_ptr<ChunkPool> pool;
@@ -226,8 +227,8 @@ bool may_await(const Team& team, const Op& op, Rank other);
 // A call that moves nothing here: takes a number, and leaves its note. None is under way.
 void pass(Team& team, const Call& call);
 
-// Before any other: the call in flight, in which this rank has written nothing that others read, nor
-// taken what they have, has not begun. The next one has its number.
+// Before any other: the call in flight, in which this rank has written nothing that others read,
+// nor taken what they have, has not begun. The next one has its number.
 void retract(Team& team, const Op& op);
 
 // For a rank that has waited long: with whom it disagrees about the call in flight.

@@ -3,6 +3,32 @@
 
 namespace tutti::node {
 
+bool Tuner::enter(Team& team, const Call& call, bool tuned) {
+    if (phase_ != Phase::kResting || !may_try(team, call)) return tuned;
+    const bool is_single = contest_.enter(call, tuned);
+    team.is_timed = contest_.is_timed();
+    if (team.is_timed) contest_.began(clock_.now_ns());
+    return is_single;
+}
+
+void end_timed(Team& team) {
+    team.is_timed = false;
+    team.tuner->end_timed();
+}
+
+// A call has taken as long as it took the last member.
+void Tuner::compare(Team& team) {
+    times_ = contest_.times(compared_);
+    Call call;
+    call.collective = TUTTI_ALLREDUCE;
+    call.bytes = sizeof times_;
+    call.recv = reinterpret_cast<std::byte*>(&times_);
+    call.reducer.element_bytes = sizeof(uint32_t);
+    call.reducer.kernel = find_kernel(TUTTI_UINT32, TUTTI_MAX, best_isa(IsaChoice::kAuto));
+    phase_ = Phase::kComparing;
+    start(team, op_, call);
+}
+
 // All come to the same: the denial of the lowest reader.
 void Tuner::ask(Team& team) {
     denial_ = team.peers->denial();
@@ -25,7 +51,7 @@ void Tuner::ask(Team& team) {
 // The team keeps its way into the others' memory for calls that are to run as "single" by name.
 void Tuner::hear(Team& team) {
     if (denial_.failure == 0) return;
-    has_single_ = false;
+    has_single_ = may_choose_ = false;
     meter_.forbid_single();
     team.tuning.set_single(kNever);
     if (on_denial_) on_denial_(denial_);
@@ -37,12 +63,27 @@ Step Tuner::measure(Team& team) {
     phase_ = Phase::kMeasuring;
     const Step step = meter_.step(team);
     if (step != Step::kDone) return step;
-    if (meter_.figures() != figures_) ++again_;
+    if (meter_.figures() != figures_) {
+        ++again_;
+        contest_.forget();
+    }
     figures_ = meter_.figures();
     return step;
 }
 
 Step Tuner::go_on(Team& team) {
+    if (phase_ == Phase::kBegun && compares_) {
+        compare(team);
+        return Step::kAdvanced;
+    }
+    if (phase_ == Phase::kComparing) {
+        const Step step = node::step(team, op_);
+        if (step != Step::kDone) return step;
+        contest_.heard(compared_, times_);
+        phase_ = Phase::kBegun;
+        compares_ = false;
+        return looks_ ? Step::kAdvanced : Step::kDone;
+    }
     if (phase_ == Phase::kBegun && has_single_ && team.peers) {
         ask(team);
         return Step::kAdvanced;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/collectives.h"
+#include "node/contest.h"
 #include "node/meter.h"
 
 namespace tutti::node {
@@ -28,28 +29,34 @@ class Tuner {
     // to nothing; none: nothing is measured.
     Tuner(Clock& clock, const Tuning& untried, const TuningLimits& limits,
           const std::optional<Figures>& figures, OnDenial on_denial = {})
-        : meter_(clock, untried, limits),
+        : clock_(clock),
+          meter_(clock, untried, limits),
           measures_(figures),
           figures_(figures.value_or(Figures{})),
           has_single_(limits.has_single),
+          may_choose_(limits.has_single && !limits.is_always_single),
           on_denial_(std::move(on_denial)) {}
 
-    // Before a long call: whether it is time to look. Counts those that all ranks count alike.
-    bool is_due(const Call& call) {
+    // Before a long call: whether it is time to look, or to compare what a contest of such calls
+    // has found. Counts those that all ranks count alike.
+    bool is_due(const Team& team, const Call& call) {
         // Ranks may differ in whether these are long (Team::tolerates).
         if (has_rooted_blocks(call.collective)) return false;
         if (phase_ != Phase::kResting) return false;  // a call of the look itself
-        calls_ += calls_ < kFirst ? 1 : weight(call.bytes);
-        if (calls_ < next_) return false;
-        // Where measuring comes to nothing a look takes as long as many calls: ever fewer of them.
-        const bool is_in_vain = measures_ && figures_.barrier_ns == 0;
-        distance_ = is_in_vain ? 2 * distance_ : std::min(2 * distance_, kDistanceMax);
-        next_ = calls_ + distance_;
-        return true;
+        looks_ = is_time(call);
+        compares_ = may_try(team, call) && contest_.is_over(call);
+        return looks_ || compares_;
+    }
+    // The call itself: whether as a single copy. tuned: what the tuning says.
+    bool enter(Team& team, const Call& call, bool tuned);
+    void end_timed() { contest_.ended(clock_.now_ns()); }
+    [[nodiscard]] bool prefers_single(const Team& team, const Call& call, bool tuned) const {
+        return may_try(team, call) ? contest_.prefers_single(call, tuned) : tuned;
     }
     // named: the algorithm that is to run the call then; nullptr: as the tuning says.
-    void begin(const Algorithm* named) {
+    void begin(const Call& call, const Algorithm* named) {
         named_ = named;
+        compared_ = call;
         phase_ = Phase::kBegun;
     }
     Step step(Team& team) {
@@ -59,7 +66,7 @@ class Tuner {
     }
     [[nodiscard]] const Algorithm* named() const { return named_; }
     // The call in flight.
-    [[nodiscard]] Op& op() { return phase_ == Phase::kAsking ? op_ : meter_.op(); }
+    [[nodiscard]] Op& op() { return phase_ == Phase::kMeasuring ? meter_.op() : op_; }
     [[nodiscard]] const Figures& figures() const { return figures_; }
     // Nothing was denied since the team was made.
     [[nodiscard]] bool may_read() const { return denial_.failure == 0; }
@@ -76,17 +83,40 @@ class Tuner {
         constexpr uint64_t kMost = 32;
         return std::min<uint64_t>(1 + bytes / kBytesEach, kMost);
     }
-    enum class Phase { kResting, kBegun, kAsking, kMeasuring };
+    enum class Phase { kResting, kBegun, kComparing, kAsking, kMeasuring };
 
+    bool is_time(const Call& call) {
+        calls_ += calls_ < kFirst ? 1 : weight(call.bytes);
+        if (calls_ < next_) return false;
+        // Where measuring comes to nothing a look takes as long as many calls: ever fewer of them.
+        const bool is_in_vain = measures_ && figures_.barrier_ns == 0;
+        distance_ = is_in_vain ? 2 * distance_ : std::min(2 * distance_, kDistanceMax);
+        next_ = calls_ + distance_;
+        return true;
+    }
+    // Single copy can be chosen, and nobody waits for a processor.
+    [[nodiscard]] bool may_try(const Team& team, const Call& call) const {
+        return may_choose_ && team.peers && team.tuning.has_cores &&
+               Contest::is_about(call, team.size);
+    }
+
+    void compare(Team& team);
     void ask(Team& team);
     void hear(Team& team);
     Step go_on(Team& team);
     Step measure(Team& team);
 
+    Clock& clock_;
     Meter meter_;
+    Contest contest_;
+    Contest::Times times_{};  // of the contest that is over
+    Call compared_;           // a call of its kind
     bool measures_;
     Figures figures_;
     bool has_single_;
+    bool may_choose_;  // between rings and single copy
+    bool looks_ = false;
+    bool compares_ = false;
     OnDenial on_denial_;
     uint32_t again_ = 0;
     const Algorithm* named_ = nullptr;

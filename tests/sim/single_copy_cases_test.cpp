@@ -186,7 +186,7 @@ TEST(SingleCopy, ALookIsNoDisagreement) {
                 clock, node::Tuning{}, node::TuningLimits{.has_long_rings = false}, once);
             node::Call call;
             call.collective = TUTTI_BCAST;
-            for (uint64_t i = 1; i < kFirstLook; ++i) ASSERT_FALSE(mine.tuner->is_due(call));
+            for (uint64_t i = 1; i < kFirstLook; ++i) ASSERT_FALSE(mine.tuner->is_due(mine, call));
             node::start(mine, ranks.ops[rank], exchange.node_call(rank));
         }
         const auto reads = [&](uint32_t rank) {

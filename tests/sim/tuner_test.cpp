@@ -525,6 +525,43 @@ TEST(Tuner, WhatCameToNothingIsTriedAgain) {
     EXPECT_EQ(run_mixed(crew, alone), "");
 }
 
+// Measuring gives data that was just written; a program may send what all caches hold.
+TEST(Tuner, ItsOwnCallsFindWhatMeasuringCouldNot) {
+    const Seeds seeds = Seeds::wanted(3);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        Crew crew(static_cast<uint32_t>(2 + seed % 2), seed, true);
+        const Machine rings_win = machine(CopyWay::kPrefetch, 50, 40'000);
+        const Machine single_wins = machine(CopyWay::kPrefetch, 20'000, 500);
+        give_tuners(crew, measure(crew, rings_win));
+        ASSERT_EQ(crew.teams[0].tuning.single_all_ways, kNever) << replay(seed);
+        node::Call call;
+        call.collective = TUTTI_ALLGATHER;
+        call.bytes = 400'000;
+        const auto make_calls = [&](uint32_t calls, const Machine& here) {
+            for (uint32_t i = 0; i < calls; ++i) {
+                ASSERT_EQ(run_call(crew, {TUTTI_ALLGATHER, 0, 400'000, Fold::kXorU64, i}, here), "")
+                    << replay(seed);
+            }
+            crew.check_agreement();
+        };
+        const auto expect_all = [&](const std::string& name) {
+            for (const node::Team& team : crew.teams) {
+                EXPECT_EQ(node::algorithm_name(team, call), name) << replay(seed);
+            }
+        };
+        const uint32_t contest = node::Contest::kFirst + node::Contest::kCalls;
+        const uint64_t calls = crew.teams[0].call;
+        make_calls(contest, single_wins);
+        EXPECT_EQ(crew.teams[0].call, calls + contest);
+        expect_all("pipeline");
+        make_calls(1, single_wins);
+        EXPECT_EQ(crew.teams[0].call, calls + contest + 2) << "they compare once";
+        expect_all("single");
+        make_calls(node::Contest::kDistance + node::Contest::kCalls, rings_win);
+        expect_all("pipeline");
+    }
+}
+
 // A look makes many long calls itself where it measures: none of them is time for another look.
 TEST(Tuner, ALookIsNotInterruptedByTheNext) {
     // Asked once a look.

@@ -510,7 +510,7 @@ std::vector<uint64_t> between_looks(size_t bytes, size_t looks, uint32_t barrier
     call.bytes = bytes;
     std::vector<uint64_t> calls;
     for (uint64_t since = 1; calls.size() < looks; ++since) {
-        if (!tuner.is_due(call)) continue;
+        if (!tuner.is_due(Team{}, call)) continue;
         calls.push_back(since);
         since = 0;
     }
@@ -536,7 +536,7 @@ TEST(Looks, GathersAndScattersDoNotCount) {
     call.bytes = 1 << 20;
     for (const tutti_collective kind : {TUTTI_GATHER, TUTTI_SCATTER}) {
         call.collective = kind;
-        for (int i = 0; i < 3000; ++i) EXPECT_FALSE(tuner.is_due(call));
+        for (int i = 0; i < 3000; ++i) EXPECT_FALSE(tuner.is_due(Team{}, call));
     }
 }
 

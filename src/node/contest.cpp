@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/contest.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tutti::node {
+namespace {
+
+// Of single copies that fold at the root (single_fold.cpp).
+constexpr Rank kReduceRanksMax = 3;
+
+// The quicker half, so that calls that were disturbed, or found a late member, do not count.
+uint64_t quicker_half(std::array<uint32_t, Contest::kTimes> times) {
+    std::ranges::sort(times);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < times.size() / 2; ++i) sum += times[i];
+    return sum;
+}
+
+}  // namespace
+
+// Gathers and scatters may differ in size from rank to rank, which then count otherwise.
+bool Contest::is_about(const Call& call, Rank ranks) {
+    if (call.bytes < kBytesMin || call.is_signal) return false;
+    switch (call.collective) {
+        case TUTTI_BCAST:
+        case TUTTI_ALLREDUCE:
+        case TUTTI_ALLGATHER:
+            return true;
+        case TUTTI_REDUCE:
+            return ranks <= kReduceRanksMax;
+        default:
+            return false;
+    }
+}
+
+size_t Contest::size_of(const Call& call) {
+    const uint64_t times = std::max(call.bytes / kBytesMin, uint64_t{1});
+    return std::min(static_cast<size_t>(std::bit_width(times)) - 1, kSizes - 1);
+}
+
+// A size of which nothing is known goes like the next shorter one.
+bool Contest::prefers_single(const Call& call, bool tuned) const {
+    const auto& kinds = kinds_[call.collective];
+    for (size_t size = size_of(call) + 1; size-- > 0;) {
+        if (kinds[size].says != Says::kNothing) return kinds[size].says == Says::kSingle;
+    }
+    return tuned;
+}
+
+bool Contest::enter(const Call& call, bool tuned) {
+    Kind& kind = of(call);
+    timed_ = nullptr;
+    const bool in_use = prefers_single(call, tuned);
+    const uint32_t number = kind.calls++;
+    if (number < kind.next || number >= kind.next + kCalls) return in_use;
+    const uint32_t at = number - kind.next;
+    if (at == 0) {
+        kind.says = in_use ? Says::kSingle : Says::kRings;  // whatever shorter calls find meanwhile
+        kind.times = {};
+    }
+    const uint32_t turn = at / kCallsATurn;
+    const bool is_single = turn % 2 == 0 ? in_use : !in_use;
+    if (at % kCallsATurn > 0) {
+        const uint32_t index = turn / 2 * (kCallsATurn - 1) + at % kCallsATurn - 1;
+        timed_ = &kind.times[is_single ? 1 : 0][index];
+        timed_bytes_ = call.bytes;
+    }
+    return is_single;
+}
+
+void Contest::ended(uint64_t now_ns) {
+    constexpr uint64_t kMost = UINT32_MAX;
+    constexpr uint64_t kNsMax = uint64_t{1} << 40;  // a quarter of an hour
+    const uint64_t ns = std::min(now_ns - began_ns_, kNsMax);
+    *timed_ = static_cast<uint32_t>(std::min(ns * 1000 / (timed_bytes_ / 1024), kMost));
+    timed_ = nullptr;
+}
+
+void Contest::heard(const Call& call, const Times& all) {
+    Kind& kind = of(call);
+    const bool in_use = kind.says == Says::kSingle;
+    const uint64_t used = quicker_half(all[in_use ? 1 : 0]);
+    const uint64_t other = quicker_half(all[in_use ? 0 : 1]);
+    // By a tenth, so that no accident changes what runs.
+    if (other * 10 < used * 9) kind.says = in_use ? Says::kRings : Says::kSingle;
+    kind.next = kind.calls + kind.distance;
+    kind.distance = std::min(kind.distance * kDistanceGrowth, kDistanceMax);
+}
+
+}  // namespace tutti::node

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rings or single copy, as a team's own calls find it. What is measured when a team is made
+// (meter.h) moves data that was just written, of 256 KiB at most. A program may send the same data
+// again, or more than a cache holds, and then the other way may be faster. So some calls of each
+// kind and size go by either way in turn, and all members compare their times.
+//
+// A machine of numbers alone. Members count these calls alike and hear the same times, so all go
+// the same way. A way never changes an operand order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/collectives.h"
+#include "node/team.h"
+
+namespace tutti::node {
+
+class Contest {
+  public:
+    // A contest is so many turns, in use and other, of so many calls, of which the first finds what
+    // the other way left and does not count.
+    static constexpr uint32_t kTurns = 4;
+    static constexpr uint32_t kCallsATurn = 3;
+    static constexpr uint32_t kCalls = kTurns * kCallsATurn;
+    static constexpr uint32_t kTimes = kTurns / 2 * (kCallsATurn - 1);  // of each way
+    // Calls of a kind before its first contest: programs are known to make no more than 40 of 1
+    // MiB.
+    static constexpr uint32_t kFirst = 8;
+    // Between two: at first little, since a disturbed contest may have misled, then so many that
+    // the half of a contest that goes the slower way is less than a hundredth.
+    static constexpr uint32_t kDistance = 64;
+    static constexpr uint32_t kDistanceGrowth = 8;
+    static constexpr uint32_t kDistanceMax = 4096;
+    // Below, what measuring has found is right.
+    static constexpr uint64_t kBytesMin = 32 * 1024;
+
+    // Picoseconds for a KiB, by way: rings, single copy.
+    using Times = std::array<std::array<uint32_t, kTimes>, 2>;
+
+    // Whether calls of this kind have two ways that move alike on a team of so many.
+    static bool is_about(const Call& call, Rank ranks);
+
+    // ---- of each call that is_about() ----
+    // True where its kind's contest is over and members are to compare before it begins.
+    [[nodiscard]] bool is_over(const Call& call) const {
+        const Kind& kind = of(call);
+        return kind.calls >= kind.next + kCalls;
+    }
+    // It begins: whether as a single copy. tuned: what measuring says. is_timed() says whether its
+    // time is wanted.
+    bool enter(const Call& call, bool tuned);
+    [[nodiscard]] bool is_timed() const { return timed_ != nullptr; }
+    void began(uint64_t now_ns) { began_ns_ = now_ns; }
+    void ended(uint64_t now_ns);
+    // How the next one will go, but for contests.
+    [[nodiscard]] bool prefers_single(const Call& call, bool tuned) const;
+
+    // ---- when members compare ----
+    [[nodiscard]] Times times(const Call& call) const { return of(call).times; }
+    // all: of each call the longest that a member has.
+    void heard(const Call& call, const Times& all);
+    // The ranks were moved: all begins anew.
+    void forget() { kinds_ = {}; }
+
+  private:
+    enum class Says : uint8_t { kNothing, kRings, kSingle };
+    struct Kind {
+        Says says = Says::kNothing;
+        uint32_t calls = 0;
+        uint32_t next = kFirst;  // the first call of the next contest
+        uint32_t distance = kDistance;
+        Times times{};
+    };
+    static constexpr size_t kSizes = 16;  // by powers of two; the last one is open
+    static size_t size_of(const Call& call);
+    [[nodiscard]] Kind& of(const Call& call) { return kinds_[call.collective][size_of(call)]; }
+    [[nodiscard]] const Kind& of(const Call& call) const {
+        return kinds_[call.collective][size_of(call)];
+    }
+
+    std::array<std::array<Kind, kSizes>, TUTTI_COLLECTIVE_COUNT> kinds_{};
+    uint32_t* timed_ = nullptr;  // where the time of the call under way belongs
+    uint64_t timed_bytes_ = 0;
+    uint64_t began_ns_ = 0;
+};
+
+}  // namespace tutti::node
