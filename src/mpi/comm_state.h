@@ -96,6 +96,12 @@ void first_call_ended(CommState& state, int status);
 // Whether the host found the error before it told anybody of the call.
 bool is_argument_error(int status);
 
+// MPI_Comm_free or MPI_Comm_disconnect, `host`, of the communicator in a variable of the program's.
+// Delete functions of the program may call collectives on it in there. The host runs these: it has
+// a last word on the order in which attributes go, which may differ between ranks.
+int free_comm(void* variable, const abi::HostFunction<int(void*)>& host);
+
+int copy_no_attribute(uintptr_t, int, void*, void*, void*, int* flag);
 bool create_comm_keyval();
 // Gives it a state before any other function asks for it. False where the host takes none.
 bool attach_now(abi::Comm comm);

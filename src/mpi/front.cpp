@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <strings.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -219,7 +220,11 @@ void print_line(const char* text) {
 
 bool is_off_here() {
     const char* value = getenv("TUTTI");
-    return value != nullptr && (strcmp(value, "off") == 0 || strcmp(value, "0") == 0);
+    if (value == nullptr) return false;
+    for (const char* off : {"off", "0", "no", "false"}) {
+        if (strcasecmp(value, off) == 0) return true;
+    }
+    return false;
 }
 
 void let_rank_0_speak() {
@@ -231,8 +236,8 @@ void let_rank_0_speak() {
 void* function_behind(const char* name) {
     void* next = dlsym(RTLD_NEXT, name);
     if (next != nullptr) return next;
-    const FoundHost host = find_host(name);
-    return host.library != nullptr ? dlsym(host.library, name) : nullptr;
+    const Library host = find_host(name);
+    return host.handle != nullptr ? dlsym(host.handle, name) : nullptr;
 }
 
 void pick_host() {
