@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "mpi/consent.h"
 #include "mpi/p2p.h"
 #include "mpi/verify.h"
 
@@ -34,6 +35,7 @@ void unlink_state(CommState& state) {
 void put_aside(CommState& state) {
     const std::lock_guard lock(front.mutex_states);
     unlink_state(state);
+    state.is_freed = true;
     state.next = front.freed.load(std::memory_order_relaxed);
     front.freed.store(&state, std::memory_order_relaxed);
 }
@@ -353,7 +355,11 @@ CommState* find_state_slow(abi::Comm comm) {
 
 void make_ready_slow(CommState& state, bool keeps_order) {
     if (!keeps_order && state.calls < front.warmup_calls) return;
-    make_team(state, false);
+    if (all_consent(state.comm)) {
+        make_team(state, false);
+    } else {
+        state.why = kNoConsent;
+    }
     state.settled = true;
 }
 
@@ -367,7 +373,13 @@ bool is_argument_error(int status) {
 }
 
 void first_call_ended(CommState& state, int status) {
-    if (!is_argument_error(status)) ++state.calls;
+    if (status == abi::kSuccess) {
+        ++state.calls;
+        return;
+    }
+    if (!state.is_freed) refuse_consent(state.comm);  // else its error handler has freed it
+    state.why = kNoConsent;
+    state.settled = true;
 }
 
 void settle_apart(CommState& state) {
@@ -376,18 +388,37 @@ void settle_apart(CommState& state) {
     state.settled = true;
 }
 
+namespace {
+// A variable of the program's that holds a handle.
+abi::Comm handle_in(const void* variable) {
+    return front.abi.handles_are_ints
+               ? abi::Comm{abi::to_bits(*static_cast<const int*>(variable))}
+               : abi::Comm{abi::to_bits(*static_cast<void* const*>(variable))};
+}
+void set_handle(void* variable, abi::Comm comm) {
+    if (front.abi.handles_are_ints) {
+        *static_cast<int*>(variable) = static_cast<int>(comm.bits);
+    } else {
+        *static_cast<void**>(variable) = reinterpret_cast<void*>(comm.bits);
+    }
+}
+}  // namespace
+
 int free_comm(void* variable, const abi::HostFunction<int(void*)>& host) {
     ThreadState& thread = thread_state;
     if (thread.host_depth != 0 || !front.active.load(std::memory_order_acquire) ||
         variable == nullptr) {
         return host(variable);
     }
-    const abi::Comm comm = front.abi.handles_are_ints
-                               ? abi::Comm{abi::to_bits(*static_cast<const int*>(variable))}
-                               : abi::Comm{abi::to_bits(*static_cast<void* const*>(variable))};
+    const abi::Comm comm = handle_in(variable);
     // The host refuses to.
     if (comm == front.handles.comm_world || comm == front.handles.comm_self) return host(variable);
     forget(comm);
+    if (!may_free(comm)) {
+        // The program is through with it, as if it were freed.
+        set_handle(variable, front.handles.comm_null);
+        return abi::kSuccess;
+    }
     const FreedComm freed{comm, thread.freed};
     thread.freed = &freed;
     const int status = host(variable);

@@ -9,8 +9,6 @@
 
 #include "support.h"
 
-static const char* way = "";
-
 static void use(MPI_Comm comm, int count) {
     int rank, size;
     MPI_Comm_rank(comm, &rank);
@@ -56,6 +54,8 @@ void end_late(void) {
 }
 
 #ifndef TESTS_MPI_EXITS_LIBRARY
+static const char* way = "";
+
 static void at_exit(void) {
     if (!strcmp(way, "atexit")) end_late();
 }

@@ -14,7 +14,7 @@ def test_handler_frees_its_communicator(mpi, options, with_report):
                          env={"TUTTI_WARMUP": "1"}).passed()
     if with_report and not BARE:
         assert outcome.report.calls("tutti", "allreduce", 3) > 0, outcome.report.rows
-        assert "arguments that it shall judge" in outcome.report.reasons(3)
+        assert "doubtful arguments, for it to check" in outcome.report.reasons(3)
 
 
 @pytest.mark.skipif(BARE, reason="SYSTEST_BARE: nobody compares calls")

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from harness import BARE, TUTTI, run_command
+from harness import BARE, TUTTI, own_tools_first, run_command
 
 # By collective of `passed` on 3 ranks, of ints: calls, bytes of all of them (of a rank, on average),
 # and the class of one.
@@ -91,7 +91,8 @@ def test_two_programs_of_one_run(debian_mpi, tmp_path, name, second):
 def test_names_with_codes(mpi, tmp_path):
     program = mpi.compile("watched")
     command = ["sh", "-c", "; ".join([launch_of(mpi, 2, program, 5)] * 2)]
-    outcome = run_command([TUTTI, "run", "--report=r-%j-%h.%p.json", "--", *command], cwd=tmp_path)
+    outcome = run_command([TUTTI, "run", "--report=r-%j-%h.%p.json", "--", *command], cwd=tmp_path,
+                          env={"PATH": own_tools_first([mpi.launcher])})
     assert outcome.status == 0 and not outcome.lines(), str(outcome)
     found = [re.fullmatch(rf"r-(\d+)-{os.uname().nodename}\.(\d+)\.json", one)
              for one in os.listdir(tmp_path)]

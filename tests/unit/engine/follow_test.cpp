@@ -156,7 +156,7 @@ TEST(Follow, OnlyIntegersAreExact) {
         call.op = op;
         engine::Request request;
         EXPECT_EQ(engine::describe(call, kRanks, node::Isa::kBaseline, request), TUTTI_OK);
-        return engine::kind_of(call, request).is_exact;
+        return engine::kind_of(request).is_exact;
     };
     EXPECT_TRUE(is_exact(TUTTI_INT32, TUTTI_SUM));
     EXPECT_TRUE(is_exact(TUTTI_UINT64, TUTTI_MAX));
