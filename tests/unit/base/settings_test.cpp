@@ -280,6 +280,7 @@ const std::map<std::string, std::vector<std::string>> kMalformed = {
     {"TUTTI_VERIFY",
      {"1.01", "101%", "-1", "%", "all", "nan", "0.1:", "0.1:0", "0.1:x", ":7", "1 %"}},
     {"TUTTI_STALL", {"-1", "soon", "nan", "1d"}},
+    {"TUTTI_START_WAIT", {"0", "-1", "soon", "nan", "1000001"}},
     {"TUTTI_REPRODUCIBLE", {"truth"}},
     {"TUTTI_HETEROGENEOUS", {"2"}},
     {"TUTTI_WARMUP", {"-1", "1.5", "1073741825"}},

@@ -12,7 +12,8 @@ constexpr uint32_t kRanks = 3;
 class Rejected : public ::testing::TestWithParam<const char*> {
   protected:
     static void run(const char* setting, const std::function<void(tutti_team*, uint32_t)>& part) {
-        const ContextPtr context = make_context({GetParam(), "TUTTI_MCAST=off", setting});
+        const ContextPtr context =
+            make_context({GetParam(), "TUTTI_MCAST=off", setting}, nullptr, "mpich");
         Meeting meeting(kRanks);
         Mailbox mailbox(kRanks);
         run_threads(kRanks, [&](uint32_t rank) {
