@@ -438,11 +438,13 @@ TEST(UdMulticast, TwoJobsOfOneAddressLeaveEachOtherAlone) {
 }
 
 // Messages of one rank, counted. Not the notes of those that wait for long, where one gets no
-// processor: they are longer than any message of a barrier.
+// processor: they are longer than any message of a barrier, and are received where they were probed
+// for by their tag.
 struct CountedMessages {
     tutti_p2p inner;
     uint64_t sends = 0;
     uint64_t recvs = 0;
+    uint32_t note_tag = UINT32_MAX;
     static int send(void* user, const void* data, size_t bytes, uint32_t peer, uint32_t tag,
                     void** request) {
         auto& self = *static_cast<CountedMessages*>(user);
@@ -452,7 +454,7 @@ struct CountedMessages {
     static int recv(void* user, void* data, size_t bytes, uint32_t peer, uint32_t tag,
                     void** request) {
         auto& self = *static_cast<CountedMessages*>(user);
-        self.recvs += bytes < sizeof(notes::Note) ? 1 : 0;
+        self.recvs += tag != self.note_tag ? 1 : 0;
         return self.inner.recv(self.inner.user, data, bytes, peer, tag, request);
     }
     static int test(void* user, void** request, int* done) {
@@ -461,6 +463,7 @@ struct CountedMessages {
     }
     static int probe(void* user, uint32_t tag, uint32_t* peer, int* there) {
         auto& self = *static_cast<CountedMessages*>(user);
+        self.note_tag = tag;
         return self.inner.probe(self.inner.user, tag, peer, there);
     }
     static int cancel(void* user, void** request, int* done) {
