@@ -297,7 +297,7 @@ typedef struct tutti_call {
     const void* send;
     void* recv;
     size_t bytes;
-    tutti_dtype dtype;
+    tutti_dtype dtype; /* of a reduction; of others for TUTTI_CHECK alone, TUTTI_BYTE: not told */
     tutti_op op;
     tutti_reduce_fn reduce; /* TUTTI_OP_USER */
     void* reduce_user;

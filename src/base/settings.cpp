@@ -36,7 +36,8 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
      [](Settings& s, std::string_view v) { return set_report(s.report, v); },
      [](const Settings& s) { return shown(s.report); }},
     {{"TUTTI_CHECK", "--check", "0|1", "0",
-      "Compares collective, root, operator and bytes of all ranks before every call. Where they "
+      "Compares collective, root, operator, type and bytes of all ranks before every call. Where "
+      "they "
       "differ, the call ends with an error and a line that names the ranks. A line at the end says "
       "how many calls were compared."},
      [](Settings& s, std::string_view v) { return assign(s.check, parse_switch(v)); },

@@ -16,6 +16,15 @@ constexpr const char* kOpNames[] = {"SUM",    "PROD",   "MIN",          "MAX", "
                                     "MINLOC", "MAXLOC", "user operator"};
 static_assert(sizeof(kOpNames) / sizeof(kOpNames[0]) == TUTTI_OP_COUNT);
 
+constexpr const char* kTypeNames[] = {
+    "bytes",           "int8",        "int16",         "int32",          "int64",
+    "uint8",           "uint16",      "uint32",        "uint64",         "bool",
+    "logical8",        "logical16",   "logical32",     "logical64",      "float",
+    "double",          "long double", "complex float", "complex double", "complex long double",
+    "float-int",       "double-int",  "long-int",      "int-int",        "short-int",
+    "long double-int", "float-float", "double-double"};
+static_assert(sizeof(kTypeNames) / sizeof(kTypeNames[0]) == TUTTI_DTYPE_COUNT);
+
 std::string card_text(const CallCard& card) {
     if (card.label[0] != '\0')
         return std::string(card.label, strnlen(card.label, sizeof(card.label)));
@@ -28,7 +37,9 @@ std::string card_text(const CallCard& card) {
     if (is_reduction(collective) && card.op < TUTTI_OP_COUNT) {
         text += std::string(" ") + kOpNames[card.op];
     }
-    return text + " " + std::to_string(card.bytes) + " bytes";
+    text += " " + std::to_string(card.bytes) + " bytes";
+    const bool is_told = card.dtype != TUTTI_BYTE && card.dtype < TUTTI_DTYPE_COUNT;
+    return is_told ? text + " of " + kTypeNames[card.dtype] : text;
 }
 
 }  // namespace

@@ -59,8 +59,9 @@ void Queue::begin_main(Request& request) {
 bool Queue::is_tolerable(uint32_t rank) const {
     const CallCard& card = cards_[rank];
     const CallCard& root = cards_[cards_[0].root < members_.size ? cards_[0].root : 0];
-    if (card == root) return true;
     CallCard same = card;
+    if (card.dtype == TUTTI_BYTE || root.dtype == TUTTI_BYTE) same.dtype = root.dtype;
+    if (same == root) return true;
     same.bytes = root.bytes;
     if (!runner_->tolerates() || !(same == root)) return false;
     if (card.collective == TUTTI_GATHER) return card.bytes < root.bytes;

@@ -76,6 +76,7 @@ CallCard card_of(const tutti_call& call, const Request& request) {
     card.collective = call.collective;
     card.root = request.op.call.root;
     card.op = is_reduction(call.collective) ? call.op : 0;
+    card.dtype = call.dtype;
     card.bytes = request.op.call.bytes;
     return card;
 }

@@ -19,7 +19,7 @@ struct CallCard {
     uint32_t collective = 0;  // TUTTI_COLLECTIVE_COUNT: the embedder's own, see label
     uint32_t root = 0;
     uint32_t op = 0;
-    uint32_t reserved = 0;
+    uint32_t dtype = TUTTI_BYTE;  // of the elements; TUTTI_BYTE: not told, and goes with any
     uint64_t bytes = 0;
     char label[24] = {};
 

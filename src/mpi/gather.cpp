@@ -264,6 +264,7 @@ int blocks_any(const BlocksKind& kind, const BlocksArgs& a, HostCall host_call) 
     call.collective = kind.collective;
     call.root = kind.has_root ? static_cast<uint32_t>(a.root) : 0;
     call.bytes = b.bytes();
+    if (front.check) call.dtype = (b.has_all ? b.all : b.one).info->told();
     b.is_odd = b.has_one && b.has_all && b.one.bytes != b.all.bytes;
     std::byte* const own = b.has_one ? b.one.data() : nullptr;
     std::byte* const others = b.has_all ? b.all.data() : nullptr;

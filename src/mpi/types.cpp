@@ -90,6 +90,31 @@ bool measure(const abi::Host& host, Datatype type, Measured& out) {
 
 }  // namespace
 
+tutti_dtype TypeInfo::told() const {
+    switch (dtype) {
+        case TUTTI_INT16:
+        case TUTTI_UINT16:
+            return TUTTI_INT16;
+        case TUTTI_INT32:
+        case TUTTI_UINT32:
+            return TUTTI_INT32;
+        case TUTTI_INT64:
+        case TUTTI_UINT64:
+            return TUTTI_INT64;
+        case TUTTI_FLOAT:
+        case TUTTI_COMPLEX_FLOAT:
+            return TUTTI_FLOAT;
+        case TUTTI_DOUBLE:
+        case TUTTI_COMPLEX_DOUBLE:
+            return TUTTI_DOUBLE;
+        case TUTTI_LONG_DOUBLE:
+        case TUTTI_COMPLEX_LONG_DOUBLE:
+            return TUTTI_LONG_DOUBLE;
+        default:
+            return TUTTI_BYTE;
+    }
+}
+
 void PredefinedTypes::fill(const abi::Host& host, const abi::Handles& handles) {
     for (const Row& row : kRows) {
         const Datatype type = handles.type[row.name];

@@ -7,6 +7,7 @@
 
 #include "mpi/abi/abi.h"
 #include "mpi/small_map.h"
+#include "tutti/tutti.h"
 
 namespace tutti::mpi {
 
@@ -22,6 +23,11 @@ struct TypeInfo {
     bool dense = false;    // so do any number of elements
     int dtype = kNoDtype;  // tutti_dtype of a predefined reduction
     bool usable = false;   // otherwise every call that names the type goes to the host
+
+    // For TUTTI_CHECK of calls that move data: that of real numbers or integers of one width, with
+    // or without a sign. TUTTI_BYTE for all else: bytes and characters meet whatever programs put
+    // into them, and a derived datatype may be a signature of many.
+    [[nodiscard]] tutti_dtype told() const;
 
     [[nodiscard]] bool contiguous(uint64_t count) const { return dense || (solid && count <= 1); }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks that behave badly, or merely unusually, one way at a time:
 //
-//   misuse collective|root|operator|bytes|foreign|host|first|first-foreign
+//   misuse collective|root|operator|type|kind|bytes|foreign|host|first|first-foreign
 //                     rank 1 calls something else (TUTTI_CHECK)
 //   misuse legal      what looks different and is not: a vector against ints, in place, null
 //   misuse late       rank 1 comes three seconds late (TUTTI_STALL)
@@ -36,6 +36,10 @@ static void mismatch(const char* what) {
         MPI_Bcast(in, 4, MPI_INT, odd, MPI_COMM_WORLD);
     } else if (!strcmp(what, "operator")) {
         MPI_Allreduce(in, out, 4, MPI_INT, odd ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD);
+    } else if (!strcmp(what, "type")) {
+        MPI_Allreduce(in, out, 4, odd ? MPI_LONG : MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    } else if (!strcmp(what, "kind")) {
+        MPI_Bcast(in, 4, odd ? MPI_UNSIGNED_LONG : MPI_DOUBLE, 0, MPI_COMM_WORLD);
     } else if (!strcmp(what, "bytes")) {
         MPI_Allreduce(in, out, odd ? 5 : 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     } else if (!strcmp(what, "foreign")) {
@@ -76,6 +80,13 @@ static void legal(void) {
             MPI_Reduce(&sum, NULL, 1, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
         }
         MPI_Bcast(NULL, 0, rank % 2 ? vector : MPI_INT, root, MPI_COMM_WORLD);
+        // Types that MPI lets meet, and some that programs do.
+        MPI_Bcast(plain, 4, rank % 2 ? MPI_UNSIGNED : MPI_INT, root, MPI_COMM_WORLD);
+        MPI_Bcast(plain, rank % 2 ? 16 : 4, rank % 2 ? MPI_BYTE : MPI_INT, root, MPI_COMM_WORLD);
+        double pair[2] = {0};
+        MPI_Bcast(pair, rank % 2 ? 2 : 1, rank % 2 ? MPI_DOUBLE : MPI_C_DOUBLE_COMPLEX, root,
+                  MPI_COMM_WORLD);
+        MPI_Bcast(pair, 1, rank % 2 ? MPI_LONG : MPI_INT64_T, root, MPI_COMM_WORLD);
         int all[64] = {0}, one[64] = {0};
         MPI_Alltoall(one, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
         MPI_Barrier(MPI_COMM_WORLD);

@@ -78,7 +78,7 @@ def test_spawned_processes_without_tutti(mpi):
 
 
 @needs_tutti
-@pytest.mark.parametrize("what", ["collective", "root", "operator", "bytes", "foreign", "host",
+@pytest.mark.parametrize("what", ["collective", "root", "operator", "type", "kind", "bytes", "foreign", "host",
                                   "first", "first-foreign"])
 def test_check_names_the_ranks(debian_mpi, what):
     outcome = debian_mpi.launch("misuse", 3, what, options=["--check=1"], timeout=60,

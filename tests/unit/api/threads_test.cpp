@@ -301,7 +301,8 @@ TEST(Threads, CheckNamesTheMismatch) {
         EXPECT_EQ(tutti_run(team, &call), TUTTI_ERR_MISMATCH);
         EXPECT_STREQ(tutti_team_message(team),
                      "mismatch on the crew of 4 ranks (exchange 1): ranks 0, 2: allreduce SUM 8 "
-                     "bytes; rank 1: bcast root 0 8 bytes; rank 3: allreduce SUM 16 bytes");
+                     "bytes of uint32; rank 1: bcast root 0 8 bytes of uint32; rank 3: "
+                     "allreduce SUM 16 bytes of uint32");
         EXPECT_EQ(tutti_check_foreign(team, rank == 2 ? "alltoall" : "scan"), TUTTI_ERR_MISMATCH);
         EXPECT_STREQ(tutti_team_message(team),
                      "mismatch on the crew of 4 ranks (exchange 2): ranks 0, 1, 3: scan; rank 2: "

@@ -109,7 +109,7 @@ TEST(Hosts, CheckNamesTheMismatch) {
         EXPECT_EQ(tutti_run(team, &call), TUTTI_ERR_MISMATCH);
         EXPECT_STREQ(tutti_team_message(team),
                      "mismatch on the hosts of 4 ranks (exchange 1): ranks 0, 2, 3: allreduce SUM "
-                     "4 bytes; rank 1: bcast root 0 4 bytes");
+                     "4 bytes of uint32; rank 1: bcast root 0 4 bytes of uint32");
         EXPECT_EQ(tutti_check_foreign(team, "scan"), TUTTI_OK);
         call.collective = TUTTI_ALLREDUCE;
         EXPECT_EQ(tutti_run(team, &call), TUTTI_OK);

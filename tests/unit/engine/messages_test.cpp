@@ -45,6 +45,17 @@ TEST(Mismatch, GroupsRanksThatAgree) {
               "rank 5: alltoall; rank 6: allreduce user operator 8 bytes");
 }
 
+TEST(Mismatch, TypesAreNamedWhereTheyAreTold) {
+    std::vector<CallCard> cards(3, card(TUTTI_BCAST, 1, 0, 64));
+    cards[1].dtype = TUTTI_DOUBLE;
+    cards[2].dtype = TUTTI_INT64;
+    const std::string text = mismatch_message("world", 4, cards);
+    EXPECT_NE(text.find("rank 0: bcast root 1 64 bytes; rank 1: bcast root 1 64 bytes of double; "
+                        "rank 2: bcast root 1 64 bytes of int64"),
+              std::string::npos)
+        << text;
+}
+
 TEST(Mismatch, ALabelMayFillItsPlace) {
     CallCard long_one = card(TUTTI_COLLECTIVE_COUNT, 0, 0, 0);
     std::memset(long_one.label, 'x', sizeof(long_one.label));
