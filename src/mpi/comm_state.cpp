@@ -373,10 +373,11 @@ bool is_argument_error(int status) {
 }
 
 void first_call_ended(CommState& state, int status) {
-    if (status == abi::kSuccess) {
-        ++state.calls;
-        return;
-    }
+    if (status != abi::kSuccess) return first_call_failed(state);
+    ++state.calls;
+}
+
+void first_call_failed(CommState& state) {
     if (!state.is_freed) refuse_consent(state.comm);  // else its error handler has freed it
     state.why = kNoConsent;
     state.settled = true;

@@ -94,6 +94,7 @@ void settle_apart(CommState& state);
 // A call that the host ran during the warm-up. After an error this rank does not know whether the
 // others count that call, so it votes against a team at once and never waits for them (consent.h).
 void first_call_ended(CommState& state, int status);
+void first_call_failed(CommState& state);
 // Whether the host found the error before it told anybody of the call.
 bool is_argument_error(int status);
 

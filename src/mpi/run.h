@@ -108,8 +108,12 @@ inline int run_empty(CommState& state, tutti_call& call) {
 // again.
 template <class HandOver>
 int by_this_rank(CommState& state, Kind kind, HandOver hand_over) {
-    if (state.team == nullptr) return hand_over(state.why);
-    return front.host_checks ? hand_over(kDoubtful) : refuse(state, kind);
+    if (state.team != nullptr) return front.host_checks ? hand_over(kDoubtful) : refuse(state, kind);
+    const InUse in_use(state);
+    const int status = hand_over(kDoubtful);
+    // Whatever the host says of it: MPICH 5 answers MPI_SUCCESS behind an error handler.
+    if (!state.settled) first_call_failed(state);
+    return status;
 }
 
 // MPI_SUCCESS where the ranks agree, or nobody checks.
