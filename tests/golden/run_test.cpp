@@ -257,7 +257,7 @@ TEST_F(Run, AFullReport) {
 // because an earlier program of this run has written the first.
 TEST_F(Run, AReportUnderAnotherName) {
     const std::string no_report =
-        "tutti: no collective was seen: no MPI program called MPI_Finalize";
+        "tutti: no collective was seen on this host: no MPI program called MPI_Finalize";
     for (const std::string file : {"r-h2.99.json", "r-h2.99.2.json"}) {
         EXPECT_EQ(run("--report=r-%h.%p.json -- sh -c ': > " + file + "'").err, "") << file;
     }
