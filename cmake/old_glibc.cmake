@@ -73,8 +73,8 @@ function(describe_stand_in library source script)
     endif()
     list(APPEND nodes ${node_${name}})
     string(APPEND of_${node_${name}} " \"${name}\";")
-    # Data under several names stays one object, and weak names stay weak: where a program holds a
-    # copy of `environ`, the linker sees by that that it has __environ, too.
+    # Data under several names stays one object, and its weak names stay weak: where a program holds
+    # a copy of `environ`, the linker sees by that that it has __environ, too.
     set(place ${place_${name}})
     list(APPEND places ${place})
     if(place STREQUAL code)

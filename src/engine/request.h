@@ -50,10 +50,10 @@ struct Request {
 tutti_status describe(const tutti_call& call, uint32_t ranks, node::Isa isa, Request& request);
 // Of a call that will run, before its buffers are read: why this member cannot go on, or nullptr.
 const char* prepare(Request& request);
-// Of a call that is described.
 // Whatever the order of operands and the parentheses: the result has the same bits. Minima and
 // maxima of floating point depend on them where there are NaNs, or zeros of either sign.
 bool is_exact(tutti_op op, tutti_dtype dtype);
+// Of a call that is described.
 CallCard card_of(const tutti_call& call, const Request& request);
 // Of a collective that the embedder runs itself.
 CallCard foreign_card(const char* label);

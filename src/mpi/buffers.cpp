@@ -11,7 +11,7 @@ bool TypedBuffer::set(const void* buffer, abi::Count elements, abi::Datatype dat
     address = reinterpret_cast<intptr_t>(buffer);
     count = static_cast<uint64_t>(elements);
     if (is_kept_) let_go();
-    type = datatype;
+    given = type = datatype;
     if (!front.is_serial && !front.types.hold(info)) keep();
     return !__builtin_mul_overflow(count, info->size, &bytes);
 }

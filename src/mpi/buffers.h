@@ -14,9 +14,10 @@
 namespace tutti::mpi {
 
 struct TypedBuffer {
-    intptr_t address = 0;  // as the caller gave it: MPI_BOTTOM is 0
-    uint64_t count = 0;    // elements of one block
-    abi::Datatype type{};  // to pack and unpack with
+    intptr_t address = 0;   // as the caller gave it: MPI_BOTTOM is 0
+    uint64_t count = 0;     // elements of one block
+    abi::Datatype given{};  // the program's
+    abi::Datatype type{};   // to pack and unpack with
     const TypeInfo* info = nullptr;
     size_t bytes = 0;  // of one block
 

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "mpi/consent.h"
 #include "mpi/p2p.h"
 #include "mpi/verify.h"
 
@@ -35,7 +34,6 @@ void unlink_state(CommState& state) {
 void put_aside(CommState& state) {
     const std::lock_guard lock(front.mutex_states);
     unlink_state(state);
-    state.is_freed = true;
     state.next = front.freed.load(std::memory_order_relaxed);
     front.freed.store(&state, std::memory_order_relaxed);
 }
@@ -355,11 +353,7 @@ CommState* find_state_slow(abi::Comm comm) {
 
 void make_ready_slow(CommState& state, bool keeps_order) {
     if (!keeps_order && state.calls < front.warmup_calls) return;
-    if (all_consent(state.comm)) {
-        make_team(state, false);
-    } else {
-        state.why = kNoConsent;
-    }
+    make_team(state, false);
     state.settled = true;
 }
 
@@ -373,14 +367,7 @@ bool is_argument_error(int status) {
 }
 
 void first_call_ended(CommState& state, int status) {
-    if (status != abi::kSuccess) return first_call_failed(state);
-    ++state.calls;
-}
-
-void first_call_failed(CommState& state) {
-    if (!state.is_freed) refuse_consent(state.comm);  // else its error handler has freed it
-    state.why = kNoConsent;
-    state.settled = true;
+    if (!is_argument_error(status)) ++state.calls;
 }
 
 void settle_apart(CommState& state) {
@@ -396,13 +383,6 @@ abi::Comm handle_in(const void* variable) {
                ? abi::Comm{abi::to_bits(*static_cast<const int*>(variable))}
                : abi::Comm{abi::to_bits(*static_cast<void* const*>(variable))};
 }
-void set_handle(void* variable, abi::Comm comm) {
-    if (front.abi.handles_are_ints) {
-        *static_cast<int*>(variable) = static_cast<int>(comm.bits);
-    } else {
-        *static_cast<void**>(variable) = reinterpret_cast<void*>(comm.bits);
-    }
-}
 }  // namespace
 
 int free_comm(void* variable, const abi::HostFunction<int(void*)>& host) {
@@ -415,11 +395,6 @@ int free_comm(void* variable, const abi::HostFunction<int(void*)>& host) {
     // The host refuses to.
     if (comm == front.handles.comm_world || comm == front.handles.comm_self) return host(variable);
     forget(comm);
-    if (!may_free(comm)) {
-        // The program is through with it, as if it were freed.
-        set_handle(variable, front.handles.comm_null);
-        return abi::kSuccess;
-    }
     const FreedComm freed{comm, thread.freed};
     thread.freed = &freed;
     const int status = host(variable);
@@ -468,7 +443,13 @@ void destroy_leftover_states() {
             if (state == nullptr) return;
             unlink_state(*state);
         }
-        destroy_state(state);
+        if (state->uses.load(std::memory_order_relaxed) == 0) {
+            destroy_state(state);
+            continue;
+        }
+        // MPI_Finalize from an error handler: the call that it came from still reads the state.
+        if (state->team != nullptr) tutti_team_destroy(state->team);
+        state->team = nullptr;
     }
 }
 

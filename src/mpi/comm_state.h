@@ -21,7 +21,6 @@ struct CommState {
     bool settled = false;  // the warm-up is over and the choice is made
     bool is_inter = false;
     bool is_attached = false;  // the host has taken it as an attribute
-    bool is_freed = false;     // the communicator is gone: see destroy_freed_states()
     uint32_t calls = 0;        // during the warm-up: see first_call_ended()
     abi::Comm comm{};
     // TUTTI_VERIFY: alike on all members; 0 without a team, and so many calls of Tutti's.
@@ -91,10 +90,9 @@ inline bool has_no_team(const CommState& state) { return state.settled && state.
 // With a team in which each rank counts as a host of its own, if it has none yet.
 void settle_apart(CommState& state);
 
-// A call that the host ran during the warm-up. After an error this rank does not know whether the
-// others count that call, so it votes against a team at once and never waits for them (consent.h).
+// A call that the host ran during the warm-up. It counts as one of the first calls unless the host
+// found an error in its arguments: no other rank has heard of that one (docs/mpi.md).
 void first_call_ended(CommState& state, int status);
-void first_call_failed(CommState& state);
 // Whether the host found the error before it told anybody of the call.
 bool is_argument_error(int status);
 

@@ -24,7 +24,6 @@
 namespace tutti::mpi {
 
 struct CommState;
-struct Vote;
 
 // A communicator that a thread is about to free, while the MPI does it.
 struct FreedComm {
@@ -131,7 +130,6 @@ struct Front {
 
     std::mutex mutex;             // creation of attributes; never held while a peer is waited for
     CommState* states = nullptr;  // all of them, under mutex_states
-    Vote* votes = nullptr;        // that nobody waits for: see consent.h; under mutex_states
     // Of those the host has not taken as attributes; written under mutex_states.
     std::atomic<uint32_t> unattached{0};
     // Of communicators that were freed: put aside until a call may destroy them, see comm_state.h.

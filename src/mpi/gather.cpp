@@ -36,13 +36,13 @@ struct Blocks {
 bool aliases(const Blocks& b, uint32_t rank) {
     if (!b.has_one || !b.has_all || b.one.bytes == 0) return false;
     const auto place = reinterpret_cast<intptr_t>(b.all.block(rank));
-    if (b.one.type == b.all.type) return b.one.address == place;
+    if (b.one.given == b.all.given) return b.one.address == place;
     return b.one.contiguous(1) && b.all.contiguous(1) &&
            b.one.address + b.one.info->true_lb == place + b.all.info->true_lb;
 }
 // The MPICH family looks for it where blocks of size, not extent, would have put it.
 bool host_rejects_alias(const Blocks& b, uint32_t rank) {
-    return front.brand->rejects_own_block && b.one.type == b.all.type &&
+    return front.brand->rejects_own_block && b.one.given == b.all.given &&
            b.one.count == b.all.count &&
            b.one.address == b.all.address + static_cast<intptr_t>(rank * b.all.bytes);
 }

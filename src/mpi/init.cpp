@@ -15,7 +15,6 @@
 
 #include "mpi/agreement.h"
 #include "mpi/comm_state.h"
-#include "mpi/consent.h"
 #include "mpi/environment.h"
 #include "mpi/fabric.h"
 #include "mpi/finish_report.h"
@@ -242,7 +241,6 @@ int end_before_host(uintptr_t, int, void*, void*) {
         if (front.report) finish_report(setting("TUTTI_REPORT"), watches);
         tell_watches(watches);
     }
-    end_consents();
     front.devices.let_go();
     front.active.store(false, std::memory_order_release);
     front.host.comm_free(&front.quiet_comm);

@@ -56,7 +56,7 @@ int by_host(CommState& state, Kind kind, uint64_t bytes, const char* why, HostCa
     const uint64_t begin = now_ns();
     const int status = call();
     if (is_first) first_call_ended(state, status);
-    if (why == kByTheRules) tutti_team_host_left(state.team);
+    if (why == kByTheRules && state.team != nullptr) tutti_team_host_left(state.team);
     if (!front.report) return status;
     front.counters.count(kind, state.size, bytes, why, now_ns() - begin);
     return status;
@@ -68,7 +68,7 @@ template <class HandOver>
 int by_the_rules(CommState& state, const tutti_call& call, HandOver hand_over) {
     const InUse in_use(state);
     const int status = hand_over(kByTheRules);
-    if (is_argument_error(status)) [[unlikely]]
+    if (state.team != nullptr && is_argument_error(status)) [[unlikely]]
         tutti_team_rejected(state.team, &call);
     return status;
 }
@@ -108,12 +108,11 @@ inline int run_empty(CommState& state, tutti_call& call) {
 // again.
 template <class HandOver>
 int by_this_rank(CommState& state, Kind kind, HandOver hand_over) {
-    if (state.team != nullptr) return front.host_checks ? hand_over(kDoubtful) : refuse(state, kind);
-    const InUse in_use(state);
-    const int status = hand_over(kDoubtful);
-    // Whatever the host says of it: MPICH 5 answers MPI_SUCCESS behind an error handler.
-    if (!state.settled) first_call_failed(state);
-    return status;
+    if (state.team != nullptr)
+        return front.host_checks ? hand_over(kDoubtful) : refuse(state, kind);
+    // A host that looks at arguments rejects it, and it is none of the first calls, whatever the
+    // host answers: MPICH 5 says MPI_SUCCESS behind an error handler.
+    return hand_over(front.host_checks ? kDoubtful : state.why);
 }
 
 // MPI_SUCCESS where the ranks agree, or nobody checks.

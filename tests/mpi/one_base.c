@@ -170,11 +170,13 @@ static int holds(const Lane* lane, int block, int call, int rank) {
     return right;
 }
 
-// Each case has a communicator of its own: one rank's error leaves it a call behind the others.
+// Each case has a communicator of its own: one rank's error leaves it a call behind the others. Its
+// first call is none of the case: Tutti makes the team in it, for which all ranks wait.
 static Group begin(void) {
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Barrier(comm);
     clear();
     return describe(comm, "case");
 }
