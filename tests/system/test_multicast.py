@@ -156,10 +156,12 @@ def test_a_host_that_stood_still_comes_back(openmpi, on):
 
 
 def test_off_and_not_wanted(openmpi):
-    for options in (["--mcast=off", "--hosts=4"], ["--hosts=4"], ["--mcast=on"]):
+    for options, said in ((["--mcast=off", "--hosts=4"], []), (["--hosts=4"], []),
+                          (["--mcast=on"], ["tutti: without effect, since all ranks are on one "
+                                            "host: TUTTI_MCAST=on"])):
         outcome = openmpi.launch("simple", 4, options=options).passed()
         assert outcome.report.data["multicast"] == [], outcome.report.data
-        assert not outcome.lines(), str(outcome)
+        assert outcome.lines() == said, str(outcome)
 
 
 def test_an_interface_that_is_not_there(openmpi):
