@@ -32,6 +32,11 @@ static void damage(void* data, MPI_Datatype type) {
     }
 }
 
+// By which Tutti knows the host: a tool has MPI's functions, but not its objects.
+int MPIR_Dup_fn(MPI_Comm comm, int key, void* state, void* in, void* out, int* is_copied) {
+    return REAL(MPIR_Dup_fn)(comm, key, state, in, out, is_copied);
+}
+
 int PMPI_Init(int* argc, char*** argv) { return REAL(PMPI_Init)(argc, argv); }
 
 int PMPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op,
