@@ -180,7 +180,7 @@ std::string program_of(const std::vector<std::string>& words) {
             const std::string next = i + 1 < context.end ? words[i + 1] : "";
             const size_t values = option_values(style, words[i], next);
             const bool may_have_one = values == 0 && words[i].find('=') == std::string::npos &&
-                                      next.find('/') == std::string::npos;
+                                      !next.starts_with('-') && next.find('/') == std::string::npos;
             i += may_have_one ? 1 : values;
         }
     }

@@ -395,8 +395,9 @@ TEST_F(Run, TuneTakesNoProgram) {
             << answer.err;
     }
     // These launchers run nothing.
-    for (const char* launcher : {"mpirun -n 2 --hostfile hosts", "srun -n 2 -N 1", "mpirun",
-                                 "mpirun --unknown value -np 2", "./app -n 2"}) {
+    for (const char* launcher :
+         {"mpirun -n 2 --hostfile hosts", "srun -n 2 -N 1", "mpirun",
+          "mpirun --unknown value -np 2", "mpirun --oversubscribe -n 4", "./app -n 2"}) {
         const Answer answer = tune(launcher);
         EXPECT_EQ(answer.err.find("it measures the cluster"), std::string::npos) << answer.err;
         EXPECT_NE(answer.err.find("tutti tune: nothing was measured: is "), std::string::npos)
