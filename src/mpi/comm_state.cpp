@@ -376,22 +376,15 @@ void settle_apart(CommState& state) {
     state.settled = true;
 }
 
-namespace {
-// A variable of the program's that holds a handle.
-abi::Comm handle_in(const void* variable) {
-    return front.abi.handles_are_ints
-               ? abi::Comm{abi::to_bits(*static_cast<const int*>(variable))}
-               : abi::Comm{abi::to_bits(*static_cast<void* const*>(variable))};
-}
-}  // namespace
-
 int free_comm(void* variable, const abi::HostFunction<int(void*)>& host) {
     ThreadState& thread = thread_state;
     if (thread.host_depth != 0 || !front.active.load(std::memory_order_acquire) ||
         variable == nullptr) {
         return host(variable);
     }
-    const abi::Comm comm = handle_in(variable);
+    const abi::Comm comm = front.abi.handles_are_ints
+                               ? abi::Comm{abi::to_bits(*static_cast<const int*>(variable))}
+                               : abi::Comm{abi::to_bits(*static_cast<void* const*>(variable))};
     // The host refuses to.
     if (comm == front.handles.comm_world || comm == front.handles.comm_self) return host(variable);
     forget(comm);

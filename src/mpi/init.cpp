@@ -205,8 +205,8 @@ const char* setting(const char* variable) {
     return value != nullptr ? value : "";
 }
 
-// Who has left its last collective may still have to repair what others missed of it, so nobody
-// ends before all are here; and who is here still helps those who are not.
+// A rank that has left its last collective may still have to repair what others missed of it. So no
+// rank ends before all are here, and those that are here still help the others.
 void wait_for_all() {
     constexpr int kLooks = 1000;  // as long as another takes that comes at the same time
     constexpr int kLong = kLooks + 1000;

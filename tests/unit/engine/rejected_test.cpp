@@ -3,6 +3,7 @@
 // member makes it again, and all are in the same call.
 #include "conformance/mailbox.h"
 #include "unit/engine/crew.h"
+#include "unit/engine/later.h"
 
 namespace tutti::test {
 namespace {
@@ -39,11 +40,8 @@ class Rejected : public ::testing::TestWithParam<const char*> {
 
 TEST_P(Rejected, ItTakesNoSecondNumber) {
     run("TUTTI_BCAST=host", [](tutti_team* team, uint32_t rank) {
-        uint32_t data[4] = {};
-        tutti_call bcast{};
-        bcast.collective = TUTTI_BCAST;
-        bcast.recv = data;
-        bcast.bytes = sizeof data;
+        std::vector<uint32_t> data(4);
+        const tutti_call bcast = bcast_of(data);
         for (uint32_t turn = 0; turn < 12; ++turn) {
             EXPECT_EQ(tutti_run(team, &bcast), TUTTI_HOST);
             for (uint32_t again = 0; rank == turn % kRanks && again <= turn % 3; ++again) {
@@ -58,11 +56,8 @@ TEST_P(Rejected, ItTakesNoSecondNumber) {
 // Not the call that was left, but another: members are in step all the same.
 TEST_P(Rejected, OnlyTheSameCallIsMeant) {
     run("TUTTI_BCAST=host", [](tutti_team* team, uint32_t rank) {
-        uint32_t data[4] = {};
-        tutti_call bcast{};
-        bcast.collective = TUTTI_BCAST;
-        bcast.recv = data;
-        bcast.bytes = sizeof data;
+        std::vector<uint32_t> data(4);
+        const tutti_call bcast = bcast_of(data);
         EXPECT_EQ(tutti_run(team, &bcast), TUTTI_HOST);
         tutti_team_rejected(team, &bcast);
         sum_up(team, rank);
