@@ -23,6 +23,7 @@ test: ## sets the machine up, builds, runs every test; ends in "N passed, N fail
 nightly: ## the same at length, a soak, every table of figures; as root, some 8 hours; goes on where it ended
 	@tools/setup test
 	@tools/setup tidy
+	@tools/setup vmlab
 	@tools/setup bench-lab
 	@tools/test --nightly $(NIGHTLY)
 
@@ -30,7 +31,7 @@ test-verbs: ## what needs RDMA devices: soft-RoCE in a virtual machine (tools/vm
 	@tools/setup vmlab
 	@tools/vmlab setup
 	@$(MAKE) --no-print-directory build
-	@python3 -m pytest -p no:cacheprovider -ra tests/system/test_vmlab.py tests/system/test_verbs.py tests/system/test_ud.py
+	@TESTS_GUEST=1 python3 -m pytest -p no:cacheprovider -ra tests/system/test_vmlab.py tests/system/test_verbs.py tests/system/test_ud.py
 
 demo: ## an unmodified MPI program and the benchmark, under the bare MPI and under Tutti
 	@tools/setup demo

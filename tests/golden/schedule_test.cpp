@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // explain, check and simulate: what is expected stands here as the formula that it follows from.
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -331,6 +332,8 @@ TEST_F(Transcript, ExplainKnowsRdma) {
 // 16 ranks a node, each connected with 37 at most: 60 slots of 4 KiB each. At 65,536 hosts with a
 // rank each the goal is 64 MiB.
 TEST_F(Transcript, ExplainTellsTheMemory) {
+    if (std::getenv("TESTS_BRIEF"))
+        GTEST_SKIP() << "a minute under a sanitizer: without TESTS_BRIEF";
     const std::string barrier = "explain barrier --memory --ranks ";
     const Answer many = tutti(barrier + "65536 --hosts 4096 --multicast", "TUTTI_VERBS=on");
     EXPECT_NE(many.out.find("  of a node, shared by 16 ranks: flags and rings at most\n"

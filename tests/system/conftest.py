@@ -2,6 +2,7 @@
 """Fixtures of the system tests: `mpi` is every MPI of this machine, in turn; and what make test
 runs of tests that have many cases under many MPIs."""
 import collections
+import os
 import zlib
 
 import pytest
@@ -107,7 +108,9 @@ def mpi4py(request):
 
 @pytest.fixture(scope="session")
 def able():
-    """This machine can boot virtual machines with RDMA devices."""
+    """This machine can boot virtual machines with RDMA devices, and is to: make nightly, make test-verbs."""
+    if not harness.LONG and not os.environ.get("TESTS_GUEST"):
+        pytest.skip(f"{harness.AT_NIGHT}, or TESTS_GUEST=1")
     can = guests.vmlab("check")
     if can.returncode != 0:
         pytest.skip(can.stderr.strip())

@@ -24,6 +24,9 @@ PEERS = ROOT / "build" / "peers"
 TUTTI = pathlib.Path(os.environ.get("SYSTEST_TUTTI", ROOT / "build" / "bin" / "tutti")).resolve()
 BARE = os.environ.get("SYSTEST_BARE") == "1"
 LONG = bool(os.environ.get("TESTS_LONG"))  # make nightly
+# Of tests that take long, where make test has others of the same kind.
+AT_NIGHT = "at night: TESTS_LONG=1"
+NIGHT = pytest.mark.skipif(not LONG, reason=AT_NIGHT)
 # Generous: the machine may be busy with something else. A run that hangs is what they are for.
 TIMEOUT_S = 90
 

@@ -61,7 +61,8 @@ def test_the_flag_is_told_around_the_table_and_each_cell(mpi, tmp_path, ranks):
 
 def test_fresh_buffers(mpi, tmp_path):
     """Every collective, with more calls a batch than there are roots; results are checked."""
-    outcome, found = bench(mpi, tmp_path, 3, "all", "--bytes=8,32K", "--buffers=fresh", options=())
+    outcome, found = bench(mpi, tmp_path, 3, "all", "--bytes=8,32K", "--buffers=fresh",
+                           "--batches=5", options=())
     assert outcome.status == 0, outcome
     assert found["buffers"] == "fresh" and len(found["cells"]) == 15
     for cell in found["cells"]:

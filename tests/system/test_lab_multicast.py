@@ -138,6 +138,7 @@ def test_mixed_collectives_under_loss(fabric, mpi, rules):
     assert total(outcome, "rejected") == total(outcome, "malformed") == 0
 
 
+@harness.NIGHT
 def test_mixed_collectives_under_injected_faults(fabric, one_of_each, rules):
     faults = "--faults=drop:0.02,dup:0.01,reorder:8,seed:7"
     outcome = fabric.launch(one_of_each, "random_mixed", *mixed(150, 4),
@@ -145,6 +146,7 @@ def test_mixed_collectives_under_injected_faults(fabric, one_of_each, rules):
     assert total(outcome, "losses") > 0 and total(outcome, "duplicates") > 0
 
 
+@harness.NIGHT
 def test_tried_when_calls_ask_for_it(fabric, one_of_each, rules):
     """By default a communicator that lives for a few calls pays for no probe."""
     auto = [rules, "--mcast=auto"]
@@ -173,6 +175,7 @@ def test_two_hosts_try_nothing(fabric, one_of_each):
     assert outcome.report.data["multicast"] == [], outcome.report.data["multicast"]
 
 
+@harness.NIGHT
 @pytest.mark.parametrize("options", [["--mcast-thread=0"], ["--mcast-address=ff15::77:1"],
                                      ["--mcast-if=eth0"]], ids=" ".join)
 def test_settings_do_not_change_results(fabric, one_of_each, rules, options):
@@ -198,6 +201,7 @@ def test_a_broadcast_crosses_each_link_once(fabric, openmpi, tmp_path):
         assert ways[end][way] < 0.3 * rounds * size, ways
 
 
+@harness.NIGHT
 def test_what_a_computing_root_lost_is_repaired(fabric, one_of_each, tmp_path):
     """Each round is over only when all others have the data, and the root is outside MPI."""
     fabric.lose(20, "--at", "hosts")
@@ -206,6 +210,7 @@ def test_what_a_computing_root_lost_is_repaired(fabric, one_of_each, tmp_path):
     assert total(outcome, "repaired") > 0
 
 
+@harness.NIGHT
 def test_a_late_leader_delays_nobody(fabric, one_of_each, tmp_path):
     """Rank 2 is the first of host h1, and comes when its node-mate has left the broadcast."""
     fabric.lose(5, "--at", "hosts")
@@ -218,6 +223,7 @@ def test_idle_it_does_not_wake(fabric, openmpi):
     assert outcome.out.count("thread idle") == HOSTS, str(outcome)
 
 
+@harness.NIGHT
 def test_switches_that_drop_multicast(fabric, openmpi, rules):
     fabric.lose(0, "--no-multicast")
     # By default it is tried when calls ask for it.
@@ -232,6 +238,7 @@ def test_switches_that_drop_multicast(fabric, openmpi, rules):
         assert bool(said) == (options == []), str(outcome)
 
 
+@harness.NIGHT
 def test_one_host_that_hears_nothing_is_named(fabric, openmpi, rules):
     fabric.lose(100, "--at", "h2")
     outcome = fabric.launch(openmpi, "random_mixed", *mixed(60, 7), options=[rules]).passed()
@@ -239,6 +246,7 @@ def test_one_host_that_hears_nothing_is_named(fabric, openmpi, rules):
     assert not {"multicast", "gather_multicast"} & algorithms(outcome)
 
 
+@harness.NIGHT
 def test_two_jobs_on_one_group(fabric, one_of_each, rules):
     both = [f"--mcast-address={ADDRESS}", f"--mcast-port={PORT}", rules]
     outcomes = [None, None]
@@ -349,6 +357,7 @@ def flood(fabric, packets, *places):
         child.communicate()
 
 
+@harness.NIGHT
 def test_a_foreign_flood_has_no_effect(fabric, openmpi, rules, tmp_path):
     """To the group from before the job begins, later to all that takes datagrams on its hosts."""
     options = [f"--mcast-address={ADDRESS}", f"--mcast-port={PORT}", rules]
@@ -384,6 +393,7 @@ def wait_for(path):
         time.sleep(0.02)
 
 
+@harness.NIGHT
 def test_a_host_cut_off_from_multicast_midway(fabric, one_of_each, rules, tmp_path):
     """Its messages still arrive, so all go on by messages alone, and the host is named."""
     mark = tmp_path / "mark"
@@ -403,12 +413,14 @@ def test_a_host_cut_off_from_multicast_midway(fabric, one_of_each, rules, tmp_pa
     assert [line for line in outcome.lines() if "h2" in line], str(outcome)
 
 
+@harness.NIGHT
 def test_a_host_that_stood_still_comes_back(fabric, one_of_each, rules):
     """Some calls by messages later there is a new group, and multicasts go again."""
     outcome = fabric.launch(one_of_each, "absent", "stopped", per_host=1, options=[rules]).passed()
     harness.expect_return(outcome)
 
 
+@harness.NIGHT
 def test_switches_that_stop_to_copy_midway(fabric, one_of_each, tmp_path):
     """What the root sent last still reaches all, though it is outside MPI; then messages do it."""
     def stop():
@@ -425,6 +437,7 @@ def test_switches_that_stop_to_copy_midway(fabric, one_of_each, tmp_path):
     groups_of(outcome, "failed")
 
 
+@harness.NIGHT
 def test_a_host_that_dies_ends_the_job(one_of_each, rules, tmp_path):
     """The launcher notices; no rank of another host stays behind waiting for it."""
     mark = tmp_path / "mark"
@@ -447,6 +460,7 @@ def test_a_host_that_dies_ends_the_job(one_of_each, rules, tmp_path):
         assert "ok " not in outcome.out and "outlived" not in outcome.err, str(outcome)
 
 
+@harness.NIGHT
 def test_much_loss_for_long(fabric, openmpi, rules):
     """SYSTEST_SECONDS of mixed collectives at 5 % loss: all right, memory constant (the program
     looks), and repairs in time."""

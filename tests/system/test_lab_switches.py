@@ -50,6 +50,7 @@ def test_links_between_switches_carry_less(cluster, mpi):
     expect_less_between_switches(cluster, mpi)
 
 
+@harness.NIGHT
 @pytest.mark.parametrize("placement", ["block", "round-robin"])
 def test_with_several_ranks_a_host(cluster, openmpi, placement):
     expect_less_between_switches(cluster, openmpi, "--ranks-per-host", "2", "--placement", placement)

@@ -11,7 +11,7 @@ import tempfile
 
 import pytest
 
-from harness import LONG, PRELOAD, TUTTI
+from harness import NIGHT, PRELOAD, TUTTI
 
 GLIBC = (2, 28)
 SHARED = PRELOAD.with_name("libtutti.so")
@@ -153,7 +153,7 @@ grep -c '"run_by": *"tutti"' report.json
 """
 
 
-@pytest.mark.skipif(not LONG, reason="a minimal Debian 11 is made; TESTS_LONG=1")
+@NIGHT
 def test_loads_on_debian_11():
     """glibc 2.31, whose threads and loader are libraries of their own."""
     if os.geteuid() != 0 or not shutil.which("mmdebstrap"):

@@ -27,6 +27,7 @@ def labs():
     return subprocess.run([LAB, "status"], capture_output=True, text=True, check=False).stdout
 
 
+@harness.NIGHT
 def test_half_a_minute():
     outcome = harness.run_command(
         [SOAK, "--minutes", "0.5", "--hosts", "4", "--stop-every", "8", "--stop-for", "3",

@@ -11,7 +11,7 @@ import tomllib
 
 import pytest
 
-from harness import BARE, LONG, TUTTI, clean_environment, end_marked, run_command
+from harness import BARE, NIGHT, TUTTI, clean_environment, end_marked, run_command
 
 pytestmark = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to tune")
 
@@ -109,6 +109,7 @@ def test_another_clusters_file_is_not_written_over(openmpi, tmp_path):
     assert os.listdir(file.parent) == ["tuned.toml"]
 
 
+@NIGHT
 def test_rules_of_other_jobs_stay(openmpi, tmp_path):
     file = tmp_path / "tuned.toml"
     for ranks in (2, 3):
@@ -118,6 +119,7 @@ def test_rules_of_other_jobs_stay(openmpi, tmp_path):
     assert {rule["ranks"] for rule in read(file)["rule"]} == {2, 3}
 
 
+@NIGHT
 def test_settings_that_would_slow_one_side_are_left_out(openmpi, tmp_path):
     report = tmp_path / "report.json"
     outcome = tune(openmpi, 2, f"-o={tmp_path / 't.toml'}", "--seconds=5", hosts="2",
@@ -181,7 +183,7 @@ def test_a_batch_script_of_slurm_is_no_rank():
     assert "--seconds=1: expected a number" in outcome.err, outcome
 
 
-@pytest.mark.skipif(not LONG, reason="waits a minute: TESTS_LONG")
+@NIGHT
 def test_what_hangs_is_ended(openmpi, tmp_path):
     file = tmp_path / "t.toml"
     mark = f"{os.getpid()}-hang"

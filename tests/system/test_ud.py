@@ -9,12 +9,11 @@ import pytest
 
 import harness
 from guests import on, well
-from harness import LONG
+from harness import LONG, NIGHT
 from test_multicast import RULES
 
 RANKS = 4
 
-needs_patience = pytest.mark.skipif(not LONG, reason="takes a minute: TESTS_LONG")
 pytestmark = pytest.mark.skipif(harness.BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
 
 
@@ -93,7 +92,7 @@ def test_losses_are_repaired_while_the_root_computes(guest, openmpi, results):
     assert row["data_packets"] == 44 * outcome.report.calls("tutti", "bcast"), row
 
 
-@needs_patience
+@NIGHT
 def test_a_receiver_that_stood_still_comes_back(guest, openmpi, results, by_rules):
     """10 s, in a stream of broadcasts."""
     harness.expect_return(run_by_datagrams(guest, openmpi, results, "absent", "stopped", 10,

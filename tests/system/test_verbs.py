@@ -8,7 +8,7 @@ import pytest
 
 import harness
 from guests import on, well
-from harness import LONG
+from harness import LONG, NIGHT
 
 pytestmark = pytest.mark.skipif(harness.BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
 
@@ -90,7 +90,7 @@ def test_barriers_by_a_word_that_whoever_is_last_answers_by_multicast(guest, ope
         (report.rows, report.data)
 
 
-@pytest.mark.skipif(not LONG, reason="takes minutes: TESTS_LONG")
+@NIGHT
 @pytest.mark.parametrize("ranks", [2, 4, 8])
 def test_collectives_on_more_hosts(guest, openmpi, results, ranks):
     for program, words in (("simple", [50, 3000]), ("moves", ["edges"]), ("moves", ["large"]),

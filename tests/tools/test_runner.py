@@ -139,7 +139,7 @@ def test_a_hanging_command_is_ended_with_its_children(runner, tmp_path):
     assert not mark.exists()
 
 
-ALL_STAGES = ["tidy", "unit", "system", "tsan", "asan-ubsan", "fuzz", "fresh"]
+ALL_STAGES = ["tidy", "unit", "system", "tsan", "asan-ubsan", "fuzz"]
 
 
 def test_who_is_ended_ends_what_its_stage_has_started(runner, tmp_path, monkeypatch):
@@ -161,6 +161,26 @@ def test_who_is_ended_ends_what_its_stage_has_started(runner, tmp_path, monkeypa
     state = pathlib.Path(f"/proc/{(tmp_path / 'begun').read_text().strip()}/stat")
     assert not state.exists() or state.read_text().split()[2] == "Z"
     assert not (tmp_path / "done").exists()
+
+
+def test_who_is_ended_while_a_command_starts_ends_it(runner, tmp_path, monkeypatch):
+    """SIGTERM comes when the process is there and its starter does not know it yet."""
+    begun = []
+
+    class Slow(subprocess.Popen):
+        def __init__(self, *words, **options):
+            super().__init__(*words, **options)
+            begun.append(self)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(subprocess, "Popen", Slow)
+    former = signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        with pytest.raises(SystemExit):
+            runner.Runner(60).run(tmp_path / "log", ["sleep", "60"])
+    finally:
+        signal.signal(signal.SIGTERM, former)
+    assert begun[0].poll() is not None
 
 
 def test_no_stage_is_left_out_for_lack_of_time(runner, tmp_path, monkeypatch):

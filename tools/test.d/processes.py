@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Processes that tools/test starts: how they end, and builds beside a stage."""
+import contextlib
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 # Preset and target of what a stage builds.
@@ -34,6 +36,34 @@ def stop(child):
         end = time.monotonic() + patience
         while time.monotonic() < end and (child.poll() is None or lives(child.pid)):
             time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def running(command, **options):
+    """A process that leads a session of its own, and is stopped where it has not ended in this context.
+    SIGTERM that comes while it is being started waits until it can be stopped."""
+    came, former = [], None
+    if threading.current_thread() is threading.main_thread():  # no other one runs handlers
+        former = signal.signal(signal.SIGTERM, lambda *_: came.append(True))
+
+    def wait_no_more():
+        if former is not None:
+            signal.signal(signal.SIGTERM, former)
+        if came:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    try:
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT,
+                                 start_new_session=True, **options)
+    except OSError:
+        wait_no_more()
+        raise
+    try:
+        wait_no_more()
+        yield child
+    finally:
+        if child.poll() is None:
+            stop(child)
 
 
 class Ahead:

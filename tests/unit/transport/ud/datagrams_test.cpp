@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "conformance/fake_ud.h"
+#include "sim/seeds.h"
 #include "transport/ud/promises.h"
 
 namespace tutti::transport::ud {
@@ -162,7 +163,8 @@ TEST(UdDatagrams, WithoutReceivesPacketsAreLostAndThenComeAgain) {
 // by packets that are not urgent only if he asked for all, the last time or before.
 TEST(UdDatagrams, WhoSleepsIsWokenUnderManySeeds) {
     size_t silent = 0;
-    for (uint64_t seed = 1; seed <= 1000; ++seed) {
+    const test::Seeds seeds = test::Seeds::wanted(1000);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         FakeUdRules rules{.seed = seed, .is_ethernet = seed % 2 == 0, .completes_late = true};
         rules.tells_late = true;
@@ -215,7 +217,8 @@ TEST(UdDatagrams, WhoSleepsIsWokenUnderManySeeds) {
 }
 
 TEST(UdDatagrams, LossesDoublesAndOvertakersLeaveBuffersRight) {
-    for (uint64_t seed = 1; seed <= 1000; ++seed) {
+    const test::Seeds seeds = test::Seeds::wanted(1000);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         FakeUdRules rules{.seed = seed, .loss_ppm = 50'000, .dup_ppm = 50'000};
         rules.overtakers_max = 5;
