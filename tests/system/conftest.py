@@ -108,7 +108,8 @@ def mpi4py(request):
 
 @pytest.fixture(scope="session")
 def able():
-    """This machine can boot virtual machines with RDMA devices, and is to: make nightly, make test-verbs."""
+    """This machine can boot virtual machines with RDMA devices. make test starts none, as it takes
+    minutes; make nightly and make test-verbs do."""
     if not harness.LONG and not os.environ.get("TESTS_GUEST"):
         pytest.skip(f"{harness.AT_NIGHT}, or TESTS_GUEST=1")
     can = guests.vmlab("check")

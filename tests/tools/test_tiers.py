@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What make test leaves to make nightly: repetitions under other MPIs, never a test, case or kind
-of MPI."""
+"""Which cases of a test make test leaves to make nightly: repetitions under other MPIs, never a case
+or a kind of MPI."""
 import importlib.util
 import os
 import pathlib

@@ -163,9 +163,7 @@ TEST(UdDatagrams, WithoutReceivesPacketsAreLostAndThenComeAgain) {
 // by packets that are not urgent only if he asked for all, the last time or before.
 TEST(UdDatagrams, WhoSleepsIsWokenUnderManySeeds) {
     size_t silent = 0;
-    const test::Seeds seeds = test::Seeds::wanted(1000);
-    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
-        SCOPED_TRACE("seed " + std::to_string(seed));
+    test::for_each_seed(1000, [&](uint64_t seed) {
         FakeUdRules rules{.seed = seed, .is_ethernet = seed % 2 == 0, .completes_late = true};
         rules.tells_late = true;
         rules.receives_max = 512;
@@ -212,14 +210,12 @@ TEST(UdDatagrams, WhoSleepsIsWokenUnderManySeeds) {
         net.take(1, came);
         ASSERT_EQ(came.size(), 200u);
         ASSERT_EQ(net.fake->fault(), "");
-    }
+    });
     EXPECT_GT(silent, 0u) << "packets that woke nobody";
 }
 
 TEST(UdDatagrams, LossesDoublesAndOvertakersLeaveBuffersRight) {
-    const test::Seeds seeds = test::Seeds::wanted(1000);
-    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
-        SCOPED_TRACE("seed " + std::to_string(seed));
+    test::for_each_seed(1000, [&](uint64_t seed) {
         FakeUdRules rules{.seed = seed, .loss_ppm = 50'000, .dup_ppm = 50'000};
         rules.overtakers_max = 5;
         rules.receives_max = 512;
@@ -237,7 +233,7 @@ TEST(UdDatagrams, LossesDoublesAndOvertakersLeaveBuffersRight) {
         EXPECT_GT(came.size(), sent * 8 / 10);
         EXPECT_LT(came.size(), sent);
         ASSERT_EQ(net.fake->fault(), "");
-    }
+    });
 }
 
 // A route goes when what was sent by it is complete, be that long after its group was left.
