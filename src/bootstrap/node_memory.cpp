@@ -136,7 +136,7 @@ Report NodeMaker::claim(const std::shared_ptr<arena::Mapping>& mapping) {
 // The own one, as of a rank that has made no call.
 void NodeMaker::clear_area(const node::Slice& slice) const {
     std::byte* const area = slice.area(circle_.rank);
-    const size_t bytes = geometry_.is_lean ? node::kEntryBytes : node::Slice::kChunksOffset;
+    const size_t bytes = geometry_.is_lean ? node::kEntryBytes : geometry_.chunks_offset;
     // Of an entry, a rank of the team before may still look here (node/chunk_pool.cpp).
     constexpr size_t kDoneAt = sizeof(node::ReadyWords);
     constexpr size_t kBehind = kDoneAt + sizeof(node::DoneWords);

@@ -73,18 +73,19 @@ bool is_tolerable(const Team& team, const Op& op, Rank other, const CallNote& th
                     : op.taken == 0 && op.room == 0;
 }
 
-// Whether `rank` may have written another note in the place of this call's by now.
-bool is_note_over(const Team& team, const Op& op, Rank rank) {
+// Whether the note of `rank` in the place of this call's may be another one's: of a call before it,
+// which has as low bits in its number, or of a later one.
+bool is_note_of_another(const Team& team, const Op& op, Rank rank) {
     const uint64_t done = team.slice.done(rank).calls_done.load(std::memory_order_acquire);
-    return done + 1 >= op.number + kNotes;
+    return done + 1 < op.number || done >= op.number + team.slice.geometry.note_mask;
 }
 
 }  // namespace
 
-bool take_less(const Team& team, Op& op, Rank sender, std::byte* slot, std::byte* out,
+bool take_less(const Team& team, Op& op, Rank sender, const Slot& slot, std::byte* out,
                size_t room) {
     op.awaited = sender;
-    const uint64_t there = line_flag(slot).load(std::memory_order_acquire);
+    const uint64_t there = line_flag(begin_of(slot, op.flag)).load(std::memory_order_acquire);
     if (there == op.flag || !is_same_number(there, op.flag)) return false;
     const size_t bytes = flag_bytes(there);
     if (!may_tolerate(team, op) || !is_same_kind(there, op.flag) || bytes > room) {
@@ -93,10 +94,10 @@ bool take_less(const Team& team, Op& op, Rank sender, std::byte* slot, std::byte
     return take_slot(out, slot, there, bytes, op.line);
 }
 
-bool adopt_size(Team& team, Op& op, Rank sender, std::byte* slot) {
+bool adopt_size(Team& team, Op& op, Rank sender, const Slot& slot) {
     if (!may_tolerate(team, op) || op.room != 0) return false;
     const CallNote mine = CallNote::unpack(op.note);
-    const uint64_t there = line_flag(slot).load(std::memory_order_acquire);
+    const uint64_t there = line_flag(begin_of(slot, op.flag)).load(std::memory_order_acquire);
     CallNote theirs = mine;
     if (is_same_kind(there, op.flag)) {
         theirs.bytes = flag_bytes(there);
@@ -128,19 +129,17 @@ Disagreement find_disagreement(const Team& team, const Op& op) {
     const CallNote mine = CallNote::unpack(op.note);
     for (Rank rank = 0; rank < team.size; ++rank) {
         if (rank == team.rank) continue;
-        const uint64_t noted =
-            team.slice.note_words(rank).notes[op.number % kNotes].load(std::memory_order_acquire);
+        const uint64_t noted = team.slice.note(rank, op.number).load(std::memory_order_acquire);
         if (noted == 0) continue;
         const CallNote theirs = CallNote::unpack(noted);
         if (theirs.number != mine.number || is_tolerable(team, op, rank, theirs)) continue;
-        // Of a later call, whose number has the same low bits: calls of no bytes wait for nobody.
-        if (is_note_over(team, op, rank)) continue;
+        // Calls of no bytes wait for nobody, so ranks may be very far apart.
+        if (is_note_of_another(team, op, rank)) continue;
         return {rank, true, theirs};
     }
     if (op.rival != kNoRank) {
         // Of a part of a larger call: whoever has written anything in this part has noted its call.
-        const std::atomic<uint64_t>& noted =
-            team.slice.note_words(op.rival).notes[op.number % kNotes];
+        const NoteWord& noted = team.slice.note(op.rival, op.number);
         const bool is_part = op.rival_note == 0 && team.whole != 0;
         const uint64_t word = is_part ? noted.load(std::memory_order_acquire) : op.rival_note;
         const CallNote theirs = CallNote::unpack(word);

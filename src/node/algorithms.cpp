@@ -326,10 +326,11 @@ inline void sign(Team& team, Op& op, uint64_t size, uint64_t bytes) {
     team.history = std::rotl(hash, 32) + (has_rooted_blocks(call.collective) ? 0 : bytes);
     op.number = number;
     op.flag = pack_flag(number, size, hash);
-    op.slot = team.slice.geometry.slot_offset(number);
+    op.slot = team.slice.geometry.slot_place(number);
     op.note = team.whole != 0 ? CallNote::renumber(team.whole, number)
                               : CallNote::pack(number, kind, bytes);
-    team.own_notes->notes[number % kNotes].store(op.note, std::memory_order_release);
+    team.own_notes[number & team.slice.geometry.note_mask].store(op.note,
+                                                                 std::memory_order_release);
 }
 
 inline void begin(Op& op, StepFunction step) {

@@ -52,16 +52,26 @@ void fold_piece_user(Team& team, const Reducer& reducer, Rank operands, std::byt
     std::memcpy(out, accumulated, bytes);
 }
 
-}  // namespace
-
-bool slots_free_look(Team& team, uint64_t call) {
+void look_who_is_done(Team& team) {
     team.done_known = minimum_of_others(
         team, [](DoneWords& words) -> std::atomic<uint64_t>& { return words.calls_done; });
-    return call <= team.done_known + team.slice.geometry.slot_mask + 1;
+}
+
+}  // namespace
+
+bool may_write_look(Team& team, Op& op, size_t bytes) {
+    look_who_is_done(team);
+    const Geometry& geometry = team.slice.geometry;
+    if (op.number <= team.done_known + geometry.slot_mask + 1) return true;
+    op.is_spare = bytes <= kLinePayloadBytes && geometry.spare_mask != 0 &&
+                  op.number <= team.done_known + geometry.spare_mask + 1;
+    if (!op.is_spare) return false;
+    team.slice.spare_word(team.rank).store(op.flag, std::memory_order_relaxed);
+    return true;
 }
 
 bool notes_free_look(Team& team, uint64_t call) {
-    slots_free_look(team, call);
+    look_who_is_done(team);
     return call <= team.done_known + kChunkNotes;
 }
 

@@ -35,8 +35,26 @@ inline void copy_line(std::byte* out, const std::byte* in, size_t bytes) {
     }
 }
 
+// Whether the call with this flag may have been written to a spare line: its number is that of the
+// last one, or less, also where numbers have wrapped around meanwhile.
+inline bool may_be_spare(const Slot& slot, uint64_t call) {
+    const uint64_t number = call >> kNumberShift << kNumberShift;
+    const uint64_t last = slot.spare_word->load(std::memory_order_relaxed);
+    return static_cast<int64_t>(last - number) >= 0;
+}
+
+// Where a payload of the call with this flag begins: in the slot, or, of one line, in the spare
+// one, which its writer takes while the slot is not free. Where it is not there, in the slot.
+inline std::byte* begin_of(const Slot& slot, uint64_t call) {
+    const auto begins = [call](std::byte* line) {
+        return is_same_number(line_flag(line).load(std::memory_order_acquire), call);
+    };
+    const bool is_spare = !begins(slot.lines) && may_be_spare(slot, call) && begins(slot.spare);
+    return is_spare ? slot.spare : slot.lines;
+}
+
 // The writer's side. Each line is valid by itself, so that the reader's misses overlap the writing.
-inline void write_slot(std::byte* slot, uint64_t call, const std::byte* data, size_t bytes) {
+inline void write_lines(std::byte* slot, uint64_t call, const std::byte* data, size_t bytes) {
     // Lines asked for ahead; measured: 4 to 8 are best for 1 KiB, more crowd out the stores.
     constexpr size_t kAhead = 8;
     const size_t lines = slot_lines(bytes);
@@ -51,12 +69,16 @@ inline void write_slot(std::byte* slot, uint64_t call, const std::byte* data, si
 
 // The reader's side, behind the writer: takes the lines that are there, from `line` on, and counts
 // it up. True when the whole payload has been taken.
-inline bool take_slot(std::byte* out, std::byte* slot, uint64_t call, size_t bytes,
+inline bool take_slot(std::byte* out, const Slot& slot, uint64_t call, size_t bytes,
                       uint64_t& line) {
     const size_t lines = slot_lines(bytes);
     for (; line < lines; ++line) {
-        std::byte* at = slot + line * kLineBytes;
-        if (line_flag(at).load(std::memory_order_acquire) != call) return false;
+        std::byte* at = slot.lines + line * kLineBytes;
+        if (line_flag(at).load(std::memory_order_acquire) != call) {
+            if (lines > 1 || !may_be_spare(slot, call)) return false;
+            at = slot.spare;
+            if (line_flag(at).load(std::memory_order_acquire) != call) return false;
+        }
         const size_t offset = line * kLinePayloadBytes;
         copy_line(out + offset, at, bytes - offset);
     }
@@ -64,14 +86,18 @@ inline bool take_slot(std::byte* out, std::byte* slot, uint64_t call, size_t byt
     return true;
 }
 
-// The payload as one piece once it is all there, else nullptr: in the slot itself where it is one
+// The payload as one piece once it is all there, else nullptr: where it was written if it is one
 // line, else collected in `space`.
-inline const std::byte* take_payload(std::byte* space, std::byte* slot, uint64_t call, size_t bytes,
-                                     uint64_t& line) {
+inline const std::byte* take_payload(std::byte* space, const Slot& slot, uint64_t call,
+                                     size_t bytes, uint64_t& line) {
     if (bytes > kLinePayloadBytes) {
         return take_slot(space, slot, call, bytes, line) ? space : nullptr;
     }
-    return line_flag(slot).load(std::memory_order_acquire) == call ? slot : nullptr;
+    const auto is_there = [call](std::byte* at) {
+        return line_flag(at).load(std::memory_order_acquire) == call;
+    };
+    if (is_there(slot.lines)) return slot.lines;
+    return may_be_spare(slot, call) && is_there(slot.spare) ? slot.spare : nullptr;
 }
 
 // ---- waiting for a rank, and disagreeing with it -----------------------------------------------
@@ -99,10 +125,11 @@ inline bool agrees(const Team& team, Op& op, Rank rank) {
 
 // A payload of another size than this rank's in `slot`, of a sender that may send less than `room`.
 // As take_slot().
-bool take_less(const Team& team, Op& op, Rank sender, std::byte* slot, std::byte* out, size_t room);
+bool take_less(const Team& team, Op& op, Rank sender, const Slot& slot, std::byte* out,
+               size_t room);
 // The same where this rank waits for chunks, or has found some: from now on the call is one of what
 // `sender` sends. False where that is not known yet, or cannot be.
-bool adopt_size(Team& team, Op& op, Rank sender, std::byte* slot);
+bool adopt_size(Team& team, Op& op, Rank sender, const Slot& slot);
 // The same where `sender` has offered what this packed note says.
 bool adopt_offered_size(Team& team, Op& op, Rank sender, uint64_t note);
 
@@ -110,11 +137,17 @@ Step tree_bcast(Team& team, Op& op);
 
 // ---- guards: nothing is overwritten before it was read ------------------------------------------
 
-// True when every other rank has finished the call that last used this call's slots.
-bool slots_free_look(Team& team, uint64_t call);
-inline bool slots_free(Team& team, uint64_t call) {
-    return call <= team.done_known + team.slice.geometry.slot_mask + 1 ||
-           slots_free_look(team, call);
+// True when a payload of so many bytes may be written: every other rank has finished the call that
+// last used this call's slots, or, of one line, the one that last used its spare lines.
+bool may_write_look(Team& team, Op& op, size_t bytes);
+inline bool may_write(Team& team, Op& op, size_t bytes) {
+    op.is_spare = false;
+    return op.number <= team.done_known + team.slice.geometry.slot_mask + 1 ||
+           may_write_look(team, op, bytes);
+}
+// Where may_write().
+inline void write_slot(const Op& op, const Slot& slot, const std::byte* data, size_t bytes) {
+    write_lines(op.is_spare ? slot.spare : slot.lines, op.flag, data, bytes);
 }
 
 bool notes_free_look(Team& team, uint64_t call);

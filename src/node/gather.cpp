@@ -160,7 +160,7 @@ Step chunk_scatter(Team& team, Op& op) {
     const bool is_there = op.taken == 0 ? has_begun(team, op, root)
                                         : has_published(team, root, op.events + op.taken + 1);
     if (!is_there) {
-        std::byte* inbox = team.slice.inbox_slot(team.rank, op.slot);
+        const Slot inbox = team.slice.inbox_slot(team.rank, op.slot, root);
         const bool is_new = op.taken == 0 && adopt_size(team, op, root, inbox);
         return is_new ? Step::kAdvanced : blocked_on(op, root);
     }

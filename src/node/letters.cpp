@@ -6,23 +6,24 @@
 namespace tutti::node {
 namespace {
 
-std::byte* slot_of(const Team& team, const Op& op, Rank writer, Letter letter) {
+Slot slot_of(const Team& team, const Op& op, Rank writer, Letter letter) {
     return letter == Letter::kFirst ? team.slice.up_slot(writer, op.slot)
                                     : team.slice.down_slot(writer, op.slot);
 }
 
 }  // namespace
 
-bool may_write_letters(Team& team, const Op& op) { return slots_free(team, op.number); }
+// Not to spare lines, where nobody looks for letters.
+bool may_write_letters(Team& team, Op& op) { return may_write(team, op, kInlineBytesMax); }
 
 void write_letter(Team& team, Op& op, Letter letter, const std::byte* data, size_t bytes) {
     TUTTI_ASSERT(bytes <= team.slice.geometry.inline_max, "a letter fits into a slot");
-    write_slot(slot_of(team, op, team.rank, letter), op.flag, data, bytes);
+    write_slot(op, slot_of(team, op, team.rank, letter), data, bytes);
     ++op.phase;
 }
 
 const std::byte* look_at_letter(const Team& team, const Op& op, Rank from, Letter letter) {
-    std::byte* slot = slot_of(team, op, from, letter);
+    std::byte* slot = slot_of(team, op, from, letter).lines;
     return line_flag(slot).load(std::memory_order_acquire) == op.flag ? slot : nullptr;
 }
 

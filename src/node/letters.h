@@ -16,7 +16,7 @@ namespace tutti::node {
 enum class Letter : uint8_t { kFirst, kSecond };
 
 // Whether this rank may write those of the call.
-bool may_write_letters(Team& team, const Op& op);
+bool may_write_letters(Team& team, Op& op);
 // Others may see it from here on. Op.phase counts those that were written.
 void write_letter(Team& team, Op& op, Letter letter, const std::byte* data, size_t bytes);
 // The beginning of a letter, kLinePayloadBytes at most; nullptr: it is not there.

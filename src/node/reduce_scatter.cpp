@@ -38,7 +38,7 @@ const std::byte* first_block(const Team& team, const Op& op) {
     const size_t offset = team.rank * op.call.bytes;
     if (team.rank == 0) return op.call.vector();
     if (vector_bytes(team, op) > kLinePayloadBytes) return result_space(team) + offset;
-    return team.slice.up_slot(0, op.slot) + offset;
+    return begin_of(team.slice.up_slot(0, op.slot), op.flag) + offset;
 }
 
 // A short call whose vectors fit no slot, begun like one: from now on it is planned, at the bases
@@ -126,8 +126,8 @@ Step small_reduce_scatter(Team& team, Op& op) {
     const size_t bytes = vector_bytes(team, op);
     if (op.phase == 0) {
         if (bytes > team.slice.geometry.inline_max) return go_on_in_chunks(team, op);
-        if (!slots_free(team, op.number)) return Step::kBlocked;
-        write_slot(team.slice.up_slot(team.rank, op.slot), op.flag, op.call.vector(), bytes);
+        if (!may_write(team, op, bytes)) return Step::kBlocked;
+        write_slot(op, team.slice.up_slot(team.rank, op.slot), op.call.vector(), bytes);
         op.phase = 1;
     }
     for (; op.next < team.size; ++op.next) {

@@ -182,9 +182,9 @@ bool may_adopt(const Op& op) {
     return has_rooted_blocks(op.call.collective) && op.next == 1 && op.room == 0;
 }
 bool adopt_from(Team& team, Op& op, Rank giver) {
-    std::byte* slot = op.call.collective == TUTTI_GATHER
+    const Slot slot = op.call.collective == TUTTI_GATHER
                           ? team.slice.up_slot(giver, op.slot)
-                          : team.slice.inbox_slot(team.rank, op.slot);
+                          : team.slice.inbox_slot(team.rank, op.slot, giver);
     return adopt_size(team, op, giver, slot);
 }
 

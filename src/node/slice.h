@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/bell.h"
 #include "node/layout.h"
+#include "node/word.h"
 
 namespace tutti::node {
 
@@ -43,6 +45,9 @@ inline constexpr size_t kInlineBytesMax = 1024;
 static_assert(kSlotLines * kLinePayloadBytes >= kInlineBytesMax);
 // Calls that a rank may run ahead of the slowest before it must look; a power of two.
 inline constexpr uint64_t kSlotCount = 8;
+// And with payloads of one line before it must wait; a power of two. Programs count on some tens: a
+// root that goes on sending. All in one rotation would make each call slower, by a tenth.
+inline constexpr uint64_t kSpareCount = 64;
 // Chunks in a rank's ring: a power of two. The split reduction needs at least 5 (split.cpp).
 inline constexpr uint64_t kChunkCountMin = 8;
 inline constexpr uint64_t kChunkCountMax = 256;
@@ -60,6 +65,8 @@ struct alignas(kControlStride) ReadyWords {
     // Of a lean team: which chunk of r's pool has the chunk with this number, modulo kChunksOut.
     // Before the event that says it is written; r's readers have read it before it changes.
     std::atomic<uint16_t> places[8] = {};
+    // SpareWord::last of a lean team, which has no spare lines: nobody writes it.
+    std::atomic<uint64_t> spare_word{0};
 };
 // Chunks of one lean team that a rank has written and others may still read: as in a ring of so
 // many.
@@ -76,12 +83,16 @@ struct alignas(kControlStride) DoneWords {
     std::atomic<uint64_t> token{0};
 };
 
-// The same of all calls that r began lately, by number modulo kNotes. Release at the start of a
-// call; read by members that have waited long, to find out with whom they disagree.
-struct NoteWords {
-    std::atomic<uint64_t> notes[16] = {};
-};
-inline constexpr uint64_t kNotes = 16;
+// The same of all calls that r began lately, by number modulo so many: of more than r may be ahead.
+// Release at the start of a call; read by members that have waited long, to find out with whom they
+// disagree.
+using NoteWord = std::atomic<uint64_t>;
+inline constexpr uint64_t kLeanNotes = 16;
+constexpr uint64_t notes_for(uint64_t spare_count) {
+    return std::max<uint64_t>(2 * spare_count, kLeanNotes);
+}
+static_assert(notes_for(kSpareCount) < uint64_t{1} << CallNote::kNumberLow,
+              "a note's number tells it from that of the call which had its place before");
 
 // What r offers others to read in its own memory (offer.h). `state` is changed by r and by its
 // readers; the rest is r's, written before the state's release and read only by who is counted in,
@@ -95,12 +106,31 @@ struct OfferWords {
 // A rank may write chunks of so many calls ahead of the slowest before it must look.
 inline constexpr uint64_t kChunkNotes = 4;
 
+// Where a rank writes what goes one way in a call, from the beginning of its area: a slot, and the
+// line that takes a payload of one line while the slot is not free.
+struct SlotPlace {
+    size_t lines = 0;
+    size_t spare = 0;
+};
+struct Slot {
+    std::byte* lines = nullptr;
+    std::byte* spare = nullptr;
+    const std::atomic<uint64_t>* spare_word = nullptr;  // SpareWord::last of the writer
+};
+
+// The flag of the last call in which a rank wrote spare lines, stored before the first of them;
+// relaxed, a hint. A reader that waits for a slot looks at this one line, not at the spare lines,
+// which are others in each call.
+struct alignas(kControlStride) SpareWord {
+    std::atomic<uint64_t> last{0};
+};
+
 // Where things lie in the memory of a team. Every rank computes the same from the same numbers.
 //
-// A team has a slice of its own: slots for payloads of up to 1 KiB, of 8 calls, and a ring of
-// chunks a rank. Or it is *lean*, so that a node may have thousands: an entry of 640 bytes a rank
-// in the memory that the rank has for all of its lean teams (its home), with slots of one line, of
-// 2 calls; longer payloads go through chunks from the rank's pool (chunk_pool.h).
+// A team has a slice of its own: slots for payloads of up to 1 KiB, of 8 calls, spare lines of 64,
+// and a ring of chunks a rank. Or it is *lean*, so that a node may have thousands: an entry of 640
+// bytes a rank in the memory that the rank has for all of its lean teams (its home), with slots of
+// one line, of 2 calls; longer payloads go through chunks from the rank's pool (chunk_pool.h).
 struct Geometry {
     uint32_t ranks = 0;
     size_t chunk_bytes = 0;  // a multiple of 64
@@ -113,24 +143,31 @@ struct Geometry {
     size_t inline_max = kInlineBytesMax;
     uint64_t slot_mask = kSlotCount - 1;  // of the calls in rotation, a power of two
     size_t slot_bytes = kSlotBytes;
-    // From the beginning of an area; of the last two, from an up slot to the one of the same call.
-    size_t notes_offset = 2 * kControlStride;
-    size_t offer_offset = 3 * kControlStride;
-    size_t slots_offset = 4 * kControlStride;
-    size_t down_offset = kSlotCount * kSlotBytes;
-    size_t inbox_offset = 2 * kSlotCount * kSlotBytes;
+    uint64_t spare_mask = 0;  // of the calls whose spare lines are in rotation; 0: there are none
+    uint64_t note_mask = kLeanNotes - 1;
+    // From the beginning of an area; down and inbox: from an up slot to the one of its call.
+    size_t offer_offset = 0;
+    size_t notes_offset = 0;
+    size_t spare_word_offset = 0;
+    size_t slots_offset = 0;
+    size_t spares_offset = 0;
+    size_t down_offset = 0;
+    size_t inbox_offset = 0;
+    size_t chunks_offset = 0;
     bool is_lean = false;
 
-    static Geometry make(uint32_t ranks, size_t chunk_bytes, uint64_t chunk_count = kChunkCountMin);
+    static Geometry make(uint32_t ranks, size_t chunk_bytes, uint64_t chunk_count = kChunkCountMin,
+                         uint64_t spare_count = kSpareCount);
     static Geometry make_lean(uint32_t ranks, size_t chunk_bytes);
     // The same memory in chunks of this size, where it has room for a right number of them; else as
     // it is. used_bytes: of a ring at most. For times at which no chunk is written and not yet
     // consumed.
     [[nodiscard]] Geometry recut(size_t chunk_bytes_wanted, size_t used_bytes = SIZE_MAX) const;
 
-    // Of the slots of this call, from the beginning of an area.
-    [[nodiscard]] size_t slot_offset(uint64_t call) const {
-        return slots_offset + (call & slot_mask) * slot_bytes;
+    // Of what goes up in this call.
+    [[nodiscard]] SlotPlace slot_place(uint64_t call) const {
+        return {slots_offset + (call & slot_mask) * slot_bytes,
+                spares_offset + (call & spare_mask) * kLineBytes};
     }
 };
 
@@ -171,6 +208,8 @@ inline constexpr size_t kEntryBytes = kLeanSlotsOffset + 2 * kLeanSlotCount * kL
 static_assert(kEntryBytes % kControlStride == 0);
 static_assert(sizeof(SliceHeader) <= kEntryBytes);
 static_assert(sizeof(ReadyWords) == kControlStride && sizeof(DoneWords) == kControlStride);
+static_assert(kLeanNotes * sizeof(NoteWord) == kControlStride);
+static_assert(offsetof(ReadyWords, spare_word) + sizeof(uint64_t) <= kLineBytes);
 static_assert(kChunksOut == kChunkCountMin);
 
 // Pointers into the memory of a team.
@@ -200,25 +239,38 @@ class Slice {
     [[nodiscard]] DoneWords& done(Rank rank) const {
         return *reinterpret_cast<DoneWords*>(area(rank) + sizeof(ReadyWords));
     }
-    [[nodiscard]] NoteWords& note_words(Rank rank) const {
-        return *reinterpret_cast<NoteWords*>(area(rank) + geometry.notes_offset);
+    // All of a rank; of one call.
+    [[nodiscard]] NoteWord* notes(Rank rank) const {
+        return reinterpret_cast<NoteWord*>(area(rank) + geometry.notes_offset);
+    }
+    [[nodiscard]] NoteWord& note(Rank rank, uint64_t call) const {
+        return notes(rank)[call & geometry.note_mask];
     }
     [[nodiscard]] OfferWords& offer(Rank rank) const {
         return *reinterpret_cast<OfferWords*>(area(rank) + geometry.offer_offset);
+    }
+    // SpareWord::last of a rank.
+    [[nodiscard]] std::atomic<uint64_t>& spare_word(Rank rank) const {
+        return *reinterpret_cast<std::atomic<uint64_t>*>(area(rank) + geometry.spare_word_offset);
     }
     // Of a lean team.
     [[nodiscard]] EntryState& entry_state(Rank rank) const {
         return *reinterpret_cast<EntryState*>(area(rank) + kLeanStateOffset);
     }
-    // Slots of a call, by Geometry::slot_offset(). Written by `rank`: towards the root or to
+    // Slots of a call, by Geometry::slot_place(). Written by `rank`: towards the root or to
     // everybody, and down the tree.
-    [[nodiscard]] std::byte* up_slot(Rank rank, size_t offset) const { return area(rank) + offset; }
-    [[nodiscard]] std::byte* down_slot(Rank rank, size_t offset) const {
-        return area(rank) + offset + geometry.down_offset;
+    [[nodiscard]] Slot up_slot(Rank rank, const SlotPlace& place) const {
+        return {area(rank) + place.lines, area(rank) + place.spare, &spare_word(rank)};
     }
-    // Read by `rank`, written by the root of a scatter.
-    [[nodiscard]] std::byte* inbox_slot(Rank rank, size_t offset) const {
-        return area(rank) + offset + geometry.inbox_offset;
+    [[nodiscard]] Slot down_slot(Rank rank, const SlotPlace& place) const {
+        std::byte* const from = area(rank) + geometry.down_offset;
+        return {from + place.lines, from + place.spare, &spare_word(rank)};
+    }
+    // Read by `rank`, written by the root of a scatter, in which nobody writes up: so the spare
+    // line is that of the up slot.
+    [[nodiscard]] Slot inbox_slot(Rank rank, const SlotPlace& place, Rank root) const {
+        return {area(rank) + geometry.inbox_offset + place.lines, area(rank) + place.spare,
+                &spare_word(root)};
     }
     // Of a lean team, once the rank has found a place for it, and has published it.
     [[nodiscard]] std::byte* chunk(Rank rank, uint64_t index) const {
@@ -226,12 +278,9 @@ class Slice {
             const auto& place = ready(rank).places[index & (kChunksOut - 1)];
             return pools_[rank] + place.load(std::memory_order_relaxed) * geometry.chunk_bytes;
         }
-        return area(rank) + kChunksOffset +
+        return area(rank) + geometry.chunks_offset +
                (index & (geometry.chunk_count - 1)) * geometry.chunk_bytes;
     }
-
-    static constexpr size_t kChunksOffset =
-        whole_pages(4 * kControlStride + 3 * kSlotCount * kSlotBytes);
 
   private:
     std::byte* base_ = nullptr;
@@ -239,13 +288,26 @@ class Slice {
     std::vector<std::byte*> pools_;
 };
 
-inline Geometry Geometry::make(uint32_t ranks, size_t chunk_bytes, uint64_t chunk_count) {
+inline Geometry Geometry::make(uint32_t ranks, size_t chunk_bytes, uint64_t chunk_count,
+                               uint64_t spare_count) {
+    TUTTI_ASSERT(spare_count > 1 && std::has_single_bit(spare_count), "lines in rotation");
     Geometry geometry;
     geometry.ranks = ranks;
     geometry.chunk_bytes = (chunk_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
     geometry.chunk_count = chunk_count;
     geometry.ring_bytes = chunk_count * geometry.chunk_bytes;
-    geometry.rank_bytes = whole_pages(Slice::kChunksOffset + geometry.ring_bytes);
+    geometry.spare_mask = spare_count - 1;
+    geometry.note_mask = notes_for(spare_count) - 1;
+    geometry.offer_offset = 2 * kControlStride;
+    geometry.notes_offset = 3 * kControlStride;
+    geometry.spare_word_offset = geometry.notes_offset + notes_for(spare_count) * sizeof(NoteWord);
+    geometry.slots_offset = geometry.spare_word_offset + sizeof(SpareWord);
+    geometry.spares_offset = geometry.slots_offset + kSlotCount * kSlotBytes;
+    geometry.down_offset = kSlotCount * kSlotBytes + spare_count * kLineBytes;
+    geometry.inbox_offset = 2 * geometry.down_offset;
+    const size_t end = geometry.slots_offset + geometry.inbox_offset + kSlotCount * kSlotBytes;
+    geometry.chunks_offset = whole_pages(end);
+    geometry.rank_bytes = whole_pages(geometry.chunks_offset + geometry.ring_bytes);
     geometry.slice_bytes = kPageBytes + ranks * geometry.rank_bytes;
     return geometry;
 }
@@ -260,9 +322,10 @@ inline Geometry Geometry::make_lean(uint32_t ranks, size_t chunk_bytes) {
     geometry.slot_mask = kLeanSlotCount - 1;
     geometry.slot_bytes = kLineBytes;
     geometry.offer_offset = kLineBytes;
-    geometry.slots_offset = kLeanSlotsOffset;
+    geometry.notes_offset = 2 * kControlStride;
+    geometry.spare_word_offset = offsetof(ReadyWords, spare_word);
+    geometry.slots_offset = geometry.spares_offset = kLeanSlotsOffset;
     geometry.down_offset = kLeanSlotCount * kLineBytes;
-    geometry.inbox_offset = 0;
     geometry.is_lean = true;
     return geometry;
 }

@@ -3,8 +3,8 @@
 // there.
 //
 // One write and one cache miss on the critical path; the slots of kSlotCount calls are in rotation,
-// so that a rank may run ahead. Messages a rank: at most one line written for every 56 bytes, and
-// team.size - 1 slots read.
+// and of short payloads spare lines of kSpareCount, so that a rank may run ahead. Messages a rank:
+// at most one line written for every 56 bytes, and team.size - 1 slots read.
 //
 // Op.phase: 0 own slot not yet written, 1 collecting. Op.next: the rank whose slot comes next.
 #include "node/detail.h"
@@ -14,11 +14,12 @@ namespace {
 
 // Writes this rank's slot once that is allowed.
 inline bool post_own(Team& team, Op& op, const std::byte* data) {
-    if (!slots_free(team, op.number)) return false;
-    write_slot(team.slice.up_slot(team.rank, op.slot), op.flag, data, op.call.bytes);
+    if (!may_write(team, op, op.call.bytes)) return false;
+    write_slot(op, team.slice.up_slot(team.rank, op.slot), data, op.call.bytes);
     // The next call's slot, while we wait for this one's.
-    prefetch_lines(team.slice.up_slot(team.rank, team.slice.geometry.slot_offset(op.number + 1)),
-                   op.call.bytes + 1);
+    prefetch_lines(
+        team.slice.up_slot(team.rank, team.slice.geometry.slot_place(op.number + 1)).lines,
+        op.call.bytes + 1);
     op.phase = 1;
     return true;
 }
@@ -49,8 +50,8 @@ Step small_barrier(Team& team, Op& op) {
 
 Step small_bcast(Team& team, Op& op) {
     if (team.rank == op.call.root) {
-        if (!slots_free(team, op.number)) return Step::kBlocked;
-        write_slot(team.slice.up_slot(team.rank, op.slot), op.flag, op.call.recv, op.call.bytes);
+        if (!may_write(team, op, op.call.bytes)) return Step::kBlocked;
+        write_slot(op, team.slice.up_slot(team.rank, op.slot), op.call.recv, op.call.bytes);
         return finish_small(team, op);
     }
     if (!take_from(team, op, op.call.root, op.call.recv)) return Step::kBlocked;
@@ -80,7 +81,7 @@ const std::byte* operand_of(const Team& team, Op& op, Rank rank) {
 const std::byte* first_operand(const Team& team, const Op& op) {
     if (team.rank == 0) return op.call.vector();
     if (op.call.bytes > kLinePayloadBytes) return result_space(team);
-    return team.slice.up_slot(0, op.slot);
+    return begin_of(team.slice.up_slot(0, op.slot), op.flag);
 }
 
 }  // namespace
@@ -118,7 +119,7 @@ Step small_gather(Team& team, Op& op) {
     for (; op.next < team.size; ++op.next) {
         if (op.next == team.rank) continue;
         const size_t room = op.room != 0 ? op.room : op.call.bytes;
-        std::byte* slot = team.slice.up_slot(op.next, op.slot);
+        const Slot slot = team.slice.up_slot(op.next, op.slot);
         std::byte* block = op.call.recv + op.next * room;
         if (!take_slot(block, slot, op.flag, op.call.bytes, op.line) &&
             !take_less(team, op, op.next, slot, block, room)) {
@@ -128,21 +129,21 @@ Step small_gather(Team& team, Op& op) {
     return finish_small_synchronized(team, op);
 }
 
-// The root writes into each rank's inbox, so that everybody polls memory of its own and no line has
-// more than one reader.
+// The root writes into each rank's inbox, so that everybody polls memory of its own, and of lines
+// that are written in each call none has more than one reader.
 Step small_scatter(Team& team, Op& op) {
     const size_t bytes = op.call.bytes;
     if (team.rank == op.call.root) {
-        if (!slots_free(team, op.number)) return Step::kBlocked;
+        if (!may_write(team, op, op.call.bytes)) return Step::kBlocked;
         for (Rank rank = 0; rank < team.size; ++rank) {
             if (rank == team.rank) continue;
-            write_slot(team.slice.inbox_slot(rank, op.slot), op.flag, op.call.send + rank * bytes,
-                       bytes);
+            write_slot(op, team.slice.inbox_slot(rank, op.slot, team.rank),
+                       op.call.send + rank * bytes, bytes);
         }
         if (op.call.recv) copy_bytes(op.call.recv, op.call.send + team.rank * bytes, bytes);
         return finish_small(team, op);
     }
-    std::byte* slot = team.slice.inbox_slot(team.rank, op.slot);
+    const Slot slot = team.slice.inbox_slot(team.rank, op.slot, op.call.root);
     if (!take_slot(op.call.recv, slot, op.flag, bytes, op.line) &&
         !take_less(team, op, op.call.root, slot, op.call.recv, bytes)) {
         return Step::kBlocked;

@@ -28,7 +28,7 @@ void prepare(Team& team) {
         team.children_distance = std::min(most, kDistancesMax - 1);
     }
     choose_small(team);
-    team.own_notes = &team.slice.note_words(team.rank);
+    team.own_notes = team.slice.notes(team.rank);
 }
 
 void retract(Team& team, const Op& op) {
@@ -53,9 +53,9 @@ std::vector<Rank> not_arrived(const Team& team, const Op& op) {
         // A scatter's root may write there.
         const bool has_slot =
             op.call.collective != TUTTI_SCATTER &&
-            is_same_number(
-                line_flag(team.slice.up_slot(rank, op.slot)).load(std::memory_order_relaxed),
-                op.flag);
+            is_same_number(line_flag(begin_of(team.slice.up_slot(rank, op.slot), op.flag))
+                               .load(std::memory_order_relaxed),
+                           op.flag);
         const bool has_chunk = op.events_used > 0 && has_published(team, rank, op.events + 1);
         const bool has_offer = look_at_offer(team, op, rank) != Offered::kNotYet;
         if (entered < op.number && !has_slot && !has_chunk && !has_offer) missing.push_back(rank);

@@ -105,7 +105,7 @@ struct Team {
     // signals. From prepare(), and again after the tuning has changed.
     std::array<StepFunction, TUTTI_COLLECTIVE_COUNT> small{};
     std::array<uint32_t, TUTTI_COLLECTIVE_COUNT> small_max{};
-    NoteWords* own_notes = nullptr;  // in the slice
+    NoteWord* own_notes = nullptr;  // in the slice
 
     // By rank: whose data of the call in flight comes through its ring, after all (single.cpp).
     std::vector<uint8_t> by_ring;
@@ -138,6 +138,8 @@ struct Progress {
     // call.bytes is what they send.
     size_t room = 0;
     uint64_t events_used = 0;  // of Rounds; 0 where there are none
+    // This rank writes to spare lines, as its slots are not free.
+    bool is_spare = false;
     // Memory of `awaited` that was tried can no longer be read, too late: the call cannot end.
     bool is_lost = false;
     // No chunk of the pool may ever come back.
@@ -173,7 +175,7 @@ struct Rounds {
 struct Op : Progress, Rounds {
     uint64_t number = 0;      // of the call in its team, from 1
     uint64_t flag = 0;        // of its slot lines, see word.h
-    size_t slot = 0;          // where they are, see Geometry::slot_offset()
+    SlotPlace slot;           // of those that go up
     uint64_t note = 0;        // a packed CallNote
     uint64_t rival_note = 0;  // of the rival, where it is known
     StepFunction step = nullptr;

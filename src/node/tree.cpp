@@ -25,7 +25,7 @@ bool collect_children(Team& team, Op& op) {
     }
     for (; op.next <= children.size(); ++op.next) {
         const Rank child = children[op.next - 1];
-        std::byte* slot = team.slice.up_slot(child, op.slot);
+        const Slot slot = team.slice.up_slot(child, op.slot);
         const std::byte* payload =
             take_payload(payload_space(team), slot, op.flag, op.call.bytes, op.line);
         if (!payload) return awaits(op, child);
@@ -38,7 +38,7 @@ bool collect_children(Team& team, Op& op) {
 
 Step pass_down(Team& team, Op& op, const std::byte* result) {
     if (!tree_of(team, op).children[team.rank].empty()) {
-        write_slot(team.slice.down_slot(team.rank, op.slot), op.flag, result, op.call.bytes);
+        write_slot(op, team.slice.down_slot(team.rank, op.slot), result, op.call.bytes);
     }
     return finish_small_synchronized(team, op);
 }
@@ -49,13 +49,13 @@ Step reduce_result(Team& team, Op& op) {
         if (team.rank == op.call.root) {
             copy_bytes(op.call.recv, result_space(team), op.call.bytes);
         } else {
-            write_slot(team.slice.down_slot(team.rank, op.slot), op.flag, result_space(team),
+            write_slot(op, team.slice.down_slot(team.rank, op.slot), result_space(team),
                        op.call.bytes);
         }
         return finish_small(team, op);
     }
     if (team.rank != op.call.root) return finish_small(team, op);
-    std::byte* slot = team.slice.down_slot(team.layout.root, op.slot);
+    const Slot slot = team.slice.down_slot(team.layout.root, op.slot);
     if (!take_slot(op.call.recv, slot, op.flag, op.call.bytes, op.line)) return Step::kBlocked;
     return finish_small(team, op);
 }
@@ -65,9 +65,9 @@ Step reduce_result(Team& team, Op& op) {
 Step tree_reduce(Team& team, Op& op) {
     if (op.phase == 0) {
         if (!collect_children(team, op)) return Step::kBlocked;
-        if (!slots_free(team, op.number)) return Step::kBlocked;
+        if (!may_write(team, op, op.call.bytes)) return Step::kBlocked;
         if (!is_tree_root(team)) {
-            write_slot(team.slice.up_slot(team.rank, op.slot), op.flag, result_space(team),
+            write_slot(op, team.slice.up_slot(team.rank, op.slot), result_space(team),
                        op.call.bytes);
         }
         op.phase = 1;
@@ -77,7 +77,7 @@ Step tree_reduce(Team& team, Op& op) {
         copy_bytes(op.call.recv, result_space(team), op.call.bytes);
         return pass_down(team, op, result_space(team));
     }
-    std::byte* slot = team.slice.down_slot(tree_of(team, op).parent[team.rank], op.slot);
+    const Slot slot = team.slice.down_slot(tree_of(team, op).parent[team.rank], op.slot);
     const std::byte* result =
         take_payload(payload_space(team), slot, op.flag, op.call.bytes, op.line);
     if (!result) return Step::kBlocked;
@@ -93,15 +93,15 @@ Step tree_bcast(Team& team, Op& op) {
         op.next = bcast_source(team, op);
     }
     const bool hands_on = op.phase == kHandsOn;
-    if (hands_on && !slots_free(team, op.number)) return Step::kBlocked;
+    if (hands_on && !may_write(team, op, op.call.bytes)) return Step::kBlocked;
     if (team.rank != op.call.root) {
-        std::byte* slot = team.slice.down_slot(op.next, op.slot);
+        const Slot slot = team.slice.down_slot(op.next, op.slot);
         if (!take_slot(op.call.recv, slot, op.flag, op.call.bytes, op.line)) {
             return Step::kBlocked;
         }
     }
     if (hands_on) {
-        write_slot(team.slice.down_slot(team.rank, op.slot), op.flag, op.call.recv, op.call.bytes);
+        write_slot(op, team.slice.down_slot(team.rank, op.slot), op.call.recv, op.call.bytes);
     }
     return finish_small(team, op);
 }

@@ -23,9 +23,10 @@ size_t bytes_of(const node::Geometry& geometry, const std::optional<SimLean>& le
 }
 }  // namespace
 
-SimSlice::SimSlice(uint32_t ranks, size_t chunk_bytes, const std::optional<SimLean>& lean)
+SimSlice::SimSlice(uint32_t ranks, size_t chunk_bytes, const std::optional<SimLean>& lean,
+                   uint64_t spare_count)
     : geometry_(lean ? node::Geometry::make_lean(ranks, chunk_bytes)
-                     : node::Geometry::make(ranks, chunk_bytes)),
+                     : node::Geometry::make(ranks, chunk_bytes, node::kChunkCountMin, spare_count)),
       lean_(lean),
       bytes_(bytes_of(geometry_, lean)),
       base_(static_cast<std::byte*>(std::aligned_alloc(node::kPageBytes, bytes_))) {

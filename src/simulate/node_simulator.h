@@ -40,10 +40,14 @@ struct SimLean {
     size_t places = node::kChunksOut;  // chunks of a pool
 };
 
+// Fewer than real teams have: what happens when they are used again is seen sooner.
+inline constexpr uint64_t kSimSpareCount = 16;
+
 // Private memory laid out as a team's slice, or that of lean teams, all zero as a new segment is.
 class SimSlice {
   public:
-    SimSlice(uint32_t ranks, size_t chunk_bytes, const std::optional<SimLean>& lean = {});
+    SimSlice(uint32_t ranks, size_t chunk_bytes, const std::optional<SimLean>& lean = {},
+             uint64_t spare_count = kSimSpareCount);
     // Of the team with this number.
     [[nodiscard]] node::Slice slice(uint32_t team = 0) const;
     // Of a rank's lean teams; else nullptr.

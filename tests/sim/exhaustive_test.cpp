@@ -231,6 +231,12 @@ TEST(EveryInterleaving, SlotsAreUsedAgainByTwo) {
     for (const SimTeam& team : teams(2, 128)) explore_wrap(team, kOneLine, node::kSlotCount + 3);
 }
 
+TEST(EveryInterleaving, SpareLinesAreUsedAgainByTwo) {
+    for (const SimTeam& team : teams(2, 128)) {
+        explore_wrap(team, kOneLine, simulate::kSimSpareCount + 3);
+    }
+}
+
 TEST(EveryInterleaving, SlotsAreUsedAgainByThree) {
     for (const SimTeam& team : teams(3, 192)) explore_wrap(team, kOneLine, node::kSlotCount + 2);
 }
@@ -292,12 +298,13 @@ TEST(EveryInterleaving, TwoTreesInTurn) {
 // the others still read of that call must not be overwritten.
 TEST(EveryInterleaving, RunningAheadAfterMeeting) {
     for (const uint32_t ranks : {2u, 3u}) {
+        // Of three, so many that slots are used again: of spare lines there are too many for it.
+        const uint64_t calls = (ranks == 2 ? simulate::kSimSpareCount : node::kSlotCount) + 2;
         for (const SimTeam& team : teams(ranks, 256)) {
             for (const tutti_collective meeting :
                  {TUTTI_BARRIER, TUTTI_ALLREDUCE, TUTTI_ALLGATHER}) {
                 for (const tutti_collective ahead : {TUTTI_BCAST, TUTTI_REDUCE}) {
-                    std::vector<Spec> script(node::kSlotCount + 2,
-                                             {ahead, 0, kOneLine, Fold::kXorU64, 1});
+                    std::vector<Spec> script(calls, {ahead, 0, kOneLine, Fold::kXorU64, 1});
                     script[0] = {meeting, 0, kLines, Fold::kXorU64, 2};
                     explore(team, script);
                 }

@@ -28,10 +28,10 @@ uint64_t payload_in(const std::byte* memory, size_t bytes) {
         std::count_if(memory, memory + bytes, [](std::byte byte) { return byte != std::byte{}; }));
 }
 
-uint64_t payload_in_slot(const std::byte* slot) {
-    uint64_t bytes = 0;
+uint64_t payload_in_slot(const Slot& slot) {
+    uint64_t bytes = payload_in(slot.spare, kLinePayloadBytes);
     for (size_t line = 0; line < kSlotLines; ++line) {
-        bytes += payload_in(slot + line * kLineBytes, kLinePayloadBytes);
+        bytes += payload_in(slot.lines + line * kLineBytes, kLinePayloadBytes);
     }
     return bytes;
 }
@@ -39,12 +39,12 @@ uint64_t payload_in_slot(const std::byte* slot) {
 // What the first call has left where `rank` writes.
 uint64_t written_by(const Slice& slice, Rank rank, const Call& call) {
     uint64_t bytes =
-        payload_in_slot(slice.up_slot(rank, slice.geometry.slot_offset(1))) +
-        payload_in_slot(slice.down_slot(rank, slice.geometry.slot_offset(1))) +
+        payload_in_slot(slice.up_slot(rank, slice.geometry.slot_place(1))) +
+        payload_in_slot(slice.down_slot(rank, slice.geometry.slot_place(1))) +
         payload_in(slice.chunk(rank, 0), slice.geometry.chunk_count * slice.geometry.chunk_bytes);
     if (call.collective == TUTTI_SCATTER && rank == call.root) {
         for (Rank other = 0; other < slice.geometry.ranks; ++other) {
-            bytes += payload_in_slot(slice.inbox_slot(other, slice.geometry.slot_offset(1)));
+            bytes += payload_in_slot(slice.inbox_slot(other, slice.geometry.slot_place(1), rank));
         }
     }
     return bytes;
