@@ -133,11 +133,16 @@ def test_bench_under_a_launcher_that_the_mpi_does_not_know(debian_mpi, tmp_path)
     assert outcome.err.rstrip().endswith("TUTTI_MPI_LIBRARY=/path/libmpi.so"), str(outcome)
 
 
+def heed_interrupts():
+    """A shell starts what it does not wait for with SIGINT ignored; a child would inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_check_ends_by_an_interrupt_on_a_clean_line():
     outer, inner = pty.openpty()
     child = subprocess.Popen([TUTTI, "check", "allreduce", "--ranks=900..1000"], stderr=inner,
                              stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                             env=clean_environment())
+                             env=clean_environment(), preexec_fn=heed_interrupts)
     os.close(inner)
     seen = b""
     while b"schedules proved" not in seen:
