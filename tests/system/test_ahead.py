@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A rank that waits for nobody in its calls goes on, as under bare MPIs."""
+"""A rank that waits for nobody in its calls goes on ahead of the others."""
 import pytest
 
 
