@@ -54,7 +54,7 @@ bool Contest::enter(const Call& call, bool tuned) {
     timed_ = nullptr;
     const bool in_use = prefers_single(call, tuned);
     const uint32_t number = kind.calls++;
-    if (number < kind.next || number >= kind.next + kCalls) return in_use;
+    if (number < kind.next || number >= kind.next + kind.length) return in_use;
     const uint32_t at = number - kind.next;
     if (at == 0) {
         kind.says = in_use ? Says::kSingle : Says::kRings;  // whatever shorter calls find meanwhile
@@ -81,10 +81,18 @@ void Contest::ended(uint64_t now_ns) {
 void Contest::heard(const Call& call, const Times& all) {
     Kind& kind = of(call);
     const bool in_use = kind.says == Says::kSingle;
-    const uint64_t used = quicker_half(all[in_use ? 1 : 0]);
-    const uint64_t other = quicker_half(all[in_use ? 0 : 1]);
-    // By a tenth, so that no accident changes what runs.
-    if (other * 10 < used * 9) kind.says = in_use ? Says::kRings : Says::kSingle;
+    const auto& used = all[in_use ? 1 : 0];
+    const auto& other = all[in_use ? 0 : 1];
+    if (kind.length == kCallsAtLeast) {
+        if (uint64_t{2} * other[0] <= uint64_t{3} * std::min(used[0], used[1])) {
+            kind.length = kCalls;
+            return;
+        }
+    } else if (quicker_half(other) * 10 < quicker_half(used) * 9) {
+        // By a tenth, so that no accident changes what runs.
+        kind.says = in_use ? Says::kRings : Says::kSingle;
+    }
+    kind.length = kCallsAtLeast;
     kind.next = kind.calls + kind.distance;
     kind.distance = std::min(kind.distance * kDistanceGrowth, kDistanceMax);
 }

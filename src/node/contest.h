@@ -24,6 +24,9 @@ class Contest {
     static constexpr uint32_t kCallsATurn = 3;
     static constexpr uint32_t kCalls = kTurns * kCallsATurn;
     static constexpr uint32_t kTimes = kTurns / 2 * (kCallsATurn - 1);  // of each way
+    // Where the first timed call of the other way took more than one and a half times the quicker
+    // one before, a contest ends there: single copy may take four times as long as rings.
+    static constexpr uint32_t kCallsAtLeast = kCallsATurn + 2;
     // Calls of a kind before its first contest: programs are known to make no more than 40 of 1
     // MiB.
     static constexpr uint32_t kFirst = 8;
@@ -42,10 +45,10 @@ class Contest {
     static bool is_about(const Call& call, Rank ranks);
 
     // ---- of each call that is_about() ----
-    // True where its kind's contest is over and members are to compare before it begins.
-    [[nodiscard]] bool is_over(const Call& call) const {
+    // True where members are to compare before it begins: its kind's contest is over, or may be.
+    [[nodiscard]] bool compares(const Call& call) const {
         const Kind& kind = of(call);
-        return kind.calls >= kind.next + kCalls;
+        return kind.calls >= kind.next + kind.length;
     }
     // It begins: whether as a single copy. tuned: what measuring says. is_timed() says whether its
     // time is wanted.
@@ -68,7 +71,8 @@ class Contest {
     struct Kind {
         Says says = Says::kNothing;
         uint32_t calls = 0;
-        uint32_t next = kFirst;  // the first call of the next contest
+        uint32_t next = kFirst;           // the first call of the next contest
+        uint32_t length = kCallsAtLeast;  // its calls until members compare
         uint32_t distance = kDistance;
         Times times{};
     };

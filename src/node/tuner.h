@@ -44,7 +44,7 @@ class Tuner {
         if (has_rooted_blocks(call.collective)) return false;
         if (phase_ != Phase::kResting) return false;  // a call of the look itself
         looks_ = is_time(call);
-        compares_ = may_try(team, call) && contest_.is_over(call);
+        compares_ = may_try(team, call) && contest_.compares(call);
         return looks_ || compares_;
     }
     // The call itself: whether as a single copy. tuned: what the tuning says.
@@ -109,7 +109,7 @@ class Tuner {
     Clock& clock_;
     Meter meter_;
     Contest contest_;
-    Contest::Times times_{};  // of the contest that is over
+    Contest::Times times_{};  // of the contest that members compare
     Call compared_;           // a call of its kind
     bool measures_;
     Figures figures_;
