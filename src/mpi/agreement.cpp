@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/agreement.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +16,7 @@ namespace {
 
 // Large texts, those of rules, travel in pieces, so that no rank needs memory to receive them.
 constexpr int kPieceBytes = 4096;
+constexpr int kStatusOfTrouble = 2;
 
 void least_of_all(const int* mine, int* least, int count) {
     front.host.allreduce(mine, least, count, front.handles.type[abi::kTypeInt],
@@ -22,6 +25,14 @@ void least_of_all(const int* mine, int* least, int count) {
 
 void bcast_bytes(void* data, int bytes) {
     front.host.bcast(data, bytes, front.handles.type[abi::kTypeByte], 0, front.handles.comm_world);
+}
+
+bool is_leaving = false;  // in all_go_on()
+
+void leave_at_once() {
+    if (!is_leaving) return;
+    fflush(nullptr);
+    _exit(kStatusOfTrouble);
 }
 
 // One rank's trouble, "WHAT: why", or the reason alone.
@@ -110,7 +121,11 @@ bool all_go_on(const Trouble& mine) {
     // since MPICH 5 takes its leave of the launcher in a handler of it; the launcher kills all
     // ranks when one goes without, and then its own status may be 9.
     front.host.finalize();
-    exit(2);
+    is_leaving = true;
+    exit(kStatusOfTrouble);
 }
+
+// Where there is no memory for it, older handlers run.
+void keep_from_older_handlers() { static_cast<void>(atexit(leave_at_once)); }
 
 }  // namespace tutti::mpi

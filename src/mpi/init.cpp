@@ -419,6 +419,7 @@ void start() {
 int init(int* argc, char*** argv) {
     if (thread_state.host_depth != 0) return front.host.init(argc, argv);
     int status = 0;
+    keep_from_older_handlers();
     {
         const HostGuard guard;
         status = front.host.init(argc, argv);
@@ -432,6 +433,7 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
         return front.host.init_thread(argc, argv, required, provided);
     }
     int status = 0;
+    keep_from_older_handlers();
     {
         const HostGuard guard;
         status = front.host.init_thread(argc, argv, required, provided);

@@ -111,6 +111,14 @@ def test_errors_are_the_hosts(mpi):
     assert outcome.out == bare.out
 
 
+def launch_preloaded(mpi, variable, value, *program):
+    """Preloaded by hand, with a setting."""
+    flags = (["-x", f"LD_PRELOAD={PRELOAD}", "-x", variable] if mpi.flavour == "ompi"
+             else ["-genv", "LD_PRELOAD", PRELOAD, "-genv", variable, value])
+    return mpi.launch(*program, env={variable: value}, tutti=False, launcher_flags=flags,
+                      wrap=swept())
+
+
 @needs_tutti
 @pytest.mark.parametrize("variable, value, words", [
     ("TUTTI_CHECK", "maybe", ["TUTTI_CHECK=maybe"]),
@@ -123,11 +131,18 @@ def test_bad_settings_end_at_init(mpi, variable, value, words):
     outcome = mpi.launch("simple", 2, env=env)
     assert outcome.status == 2 and len(outcome.lines()) == 1, str(outcome)
     assert all(word in outcome.lines()[0] for word in words), str(outcome)
-    preload = (["-x", f"LD_PRELOAD={PRELOAD}", "-x", variable] if mpi.flavour == "ompi"
-               else ["-genv", "LD_PRELOAD", PRELOAD, "-genv", variable, value])
-    outcome = mpi.launch("simple", 2, env=env, tutti=False, launcher_flags=preload, wrap=swept())
+    outcome = launch_preloaded(mpi, variable, value, "simple", 2)
     assert outcome.status == 2 and len(outcome.lines()) == 1, str(outcome)
     assert all(word in outcome.lines()[0] for word in words), str(outcome)
+
+
+@needs_tutti
+@pytest.mark.parametrize("way", ["atexit", "destructor"])
+def test_after_a_bad_setting_no_handler_of_the_program_runs(mpi, way):
+    """It would find MPI finalized."""
+    outcome = launch_preloaded(mpi, "TUTTI_STALL", "soon", "exits", 2, way)
+    assert outcome.status == 2 and len(outcome.lines()) == 1, str(outcome)
+    assert "MPI_" not in outcome.out + outcome.err, str(outcome)
 
 
 @needs_tutti
