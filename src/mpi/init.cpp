@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/large_stack.h"
 #include "mpi/agreement.h"
 #include "mpi/comm_state.h"
 #include "mpi/environment.h"
@@ -227,6 +228,14 @@ void wait_for_all() {
     tutti_context_attend(front.context, 0);
 }
 
+// The report, and what was watched. Collective over the world.
+void tell_at_end() {
+    const HostGuard guard;
+    const WatchTotals watches = gather_watches();
+    if (front.report) finish_report(setting("TUTTI_REPORT"), watches);
+    tell_watches(watches);
+}
+
 // MPI_Finalize deletes the attributes of MPI_COMM_SELF first, in the reverse order in which they
 // were set. Tutti's was set in MPI_Init, so functions of the program have all been called, which
 // may communicate with ranks that have yet to come to MPI_Finalize; and the MPI still works.
@@ -235,11 +244,9 @@ int end_before_host(uintptr_t, int, void*, void*) {
     destroy_freed_states();
     // Before the report, whose messages are the host's.
     if (front.world_size > 1 && !front.has_fault_tolerance) wait_for_all();
+    // The logs of the report are long, and so are the frames of MPICH's own reductions.
     if (front.counts_calls || front.verify.is_on) {
-        const HostGuard guard;
-        const WatchTotals watches = gather_watches();
-        if (front.report) finish_report(setting("TUTTI_REPORT"), watches);
-        tell_watches(watches);
+        call_on_large_stack([](void*) { tell_at_end(); }, nullptr);
     }
     front.devices.let_go();
     front.active.store(false, std::memory_order_release);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How much stack collectives take, the first on a communicator among them: a thread makes them on a
-   stack of ours that was painted before. Rank 0 prints the most of all ranks. */
+/* How much stack collectives take, the first on a communicator among them, and MPI_Finalize: a
+   thread makes them on a stack of ours that was painted before. Rank 0 prints the most that
+   collectives take on any rank, and what its own MPI_Finalize takes. */
 #include <pthread.h>
 
 #include "support.h"
@@ -57,10 +58,30 @@ static void* body(void* user) {
     return NULL;
 }
 
-int main(int argc, char** argv) {
-    struct data data = {0};
+static void* finalize(void* user) {
+    const char here = 0;
+    ((struct data*)user)->top = &here;
+    MPI_Finalize();
+    return NULL;
+}
+
+/* Bytes of stack that `run` takes in a thread of its own; all of the stack where that was too
+ * small. */
+static long used_by(void* (*run)(void*), struct data* data) {
     pthread_attr_t attributes;
     pthread_t thread;
+    memset(data->stack, kPaint, kStackBytes);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, data->stack, kStackBytes);
+    pthread_create(&thread, &attributes, run, data);
+    pthread_join(thread, NULL);
+    const unsigned char* lowest = data->stack;
+    while (*lowest == kPaint) ++lowest;
+    return lowest > data->stack ? data->top - (const char*)lowest : kStackBytes;
+}
+
+int main(int argc, char** argv) {
+    struct data data = {0};
     int provided, rank;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
     MPI_Comm_size(MPI_COMM_WORLD, &data.size);
@@ -68,22 +89,18 @@ int main(int argc, char** argv) {
     data.in = malloc((kMost + 64) * sizeof *data.in);
     data.out = malloc((kMost + 64) * sizeof *data.out);
     data.stack = aligned_alloc(4096, kStackBytes);
-    memset(data.stack, kPaint, kStackBytes);
     for (int i = 0; i < kMost + 64; ++i) data.in[i] = data.out[i] = i % 7;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstack(&attributes, data.stack, kStackBytes);
-    pthread_create(&thread, &attributes, body, &data);
-    pthread_join(thread, NULL);
-    const unsigned char* lowest = data.stack;
-    while (*lowest == kPaint) ++lowest;
-    long used = data.top - (const char*)lowest;
-    expect(lowest > data.stack, "the stack is not large enough for the test");
+    long used = used_by(body, &data);
+    expect(used < kStackBytes, "the stack is not large enough for the test");
     if (rank != 0) MPI_Send(&used, 1, MPI_LONG, 0, 1, MPI_COMM_WORLD);
     for (int peer = 1; rank == 0 && peer < data.size; ++peer) {
         long theirs;
         MPI_Recv(&theirs, 1, MPI_LONG, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (theirs > used) used = theirs;
     }
-    if (rank == 0) printf("stack %ld\n", used);
-    return finish();
+    if (rank == 0) printf("calls %ld\n", used);
+    const int failed = tell_checks();
+    const long of_finalize = used_by(finalize, &data);
+    if (rank == 0) printf("finalize %ld\n", of_finalize);
+    return failed || of_finalize == kStackBytes;
 }
