@@ -359,6 +359,12 @@ void start_planned(Team& team, Op& op, const Algorithm& algorithm) {
 void start_large(Team& team, Op& op, const Algorithm* named) {
     if (named) return start_planned(team, op, *named);
     bool prefers = is_tuned_single(team, op.call);
+    const bool may_be = may_be_single(team, op.call);
+    if (may_be && team.tuner && team.tuner->lets_root_choose(team, op.call)) {
+        start_planned(team, op, kSingleScatter);
+        const bool is_root = team.rank == op.call.root;
+        return let_root_choose(op, is_root && !team.tuner->enter(team, op.call, prefers));
+    }
     if (team.tuner) prefers = team.tuner->enter(team, op.call, prefers);
     start_planned(team, op, choose_large(team, op.call, prefers));
 }
@@ -450,7 +456,10 @@ void pass(Team& team, const Call& call) {
 }
 
 const char* algorithm_name(const Team& team, const Call& call) { return choose(team, call).name; }
-const char* algorithm_name(const Op& op) { return op.step ? running(op).name : "none"; }
+const char* algorithm_name(const Op& op) {
+    if (op.call.collective == TUTTI_SCATTER && chose_ring(op)) return kChunkScatter.name;
+    return op.step ? running(op).name : "none";
+}
 
 const Algorithm& chosen(const Team& team, const Call& call) { return choose(team, call); }
 

@@ -20,7 +20,8 @@ uint64_t quicker_half(std::array<uint32_t, Contest::kTimes> times) {
 
 }  // namespace
 
-// Gathers and scatters may differ in size from rank to rank, which then count otherwise.
+// Gathers may differ in size from rank to rank, which then count otherwise. So may scatters, but
+// their receivers follow the root (algorithms.cpp).
 bool Contest::is_about(const Call& call, Rank ranks) {
     if (call.bytes < kBytesMin || call.is_signal) return false;
     switch (call.collective) {
@@ -30,6 +31,8 @@ bool Contest::is_about(const Call& call, Rank ranks) {
             return true;
         case TUTTI_REDUCE:
             return ranks <= kReduceRanksMax;
+        case TUTTI_SCATTER:
+            return call.bytes >= kScatterBytesMin;
         default:
             return false;
     }

@@ -23,10 +23,12 @@ namespace tutti::node {
 namespace {
 
 enum Phase : uint32_t {
-    kIsOpen = 1,     // the own offer stands, or is withdrawn
-    kIsOver = 2,     // of the own offer: nobody reads there any more
-    kIsClaimed = 4,  // this rank reads what the giver `next` offers
-    kHasRead = 8     // all offers have been read, or were gone
+    kIsOpen = 1,       // the own offer stands, or is withdrawn
+    kIsOver = 2,       // of the own offer: nobody reads there any more
+    kIsClaimed = 4,    // this rank reads what the giver `next` offers
+    kHasRead = 8,      // all offers have been read, or were gone
+    kIsWithheld = 16,  // nobody is to read what this rank offers
+    kIsByRoot = 32     // the root says whether to read or to use its ring
 };
 
 bool has_one_giver(const Op& op) {
@@ -96,6 +98,7 @@ uint64_t patience(const Team& team, const Op& op) {
 void end_offer(Team& team, Op& op, bool was_in_vain) {
     constexpr uint32_t kDoubtsMax = 6;
     op.phase |= kIsOver;
+    if ((op.phase & kIsWithheld) != 0) return;
     if (was_in_vain) {
         team.doubts = std::min(team.doubts + 1, kDoubtsMax);
     } else if (team.doubts > 0) {
@@ -287,6 +290,7 @@ bool place_on(const Team& team, Op& op) {
 void begin_offer(Team& team, Op& op) {
     open_offer(team, op, given(team, op));
     op.phase |= kIsOpen;
+    if ((op.phase & kIsWithheld) != 0) withdraw_offer(team);
 }
 
 }  // namespace
@@ -307,6 +311,15 @@ void plan_single_move(const Team& team, Op& op) {
             break;
     }
     op.next = 1;
+}
+
+void let_root_choose(Op& op, bool withholds) {
+    op.phase |= kIsByRoot | (withholds ? kIsWithheld : 0u);
+}
+
+bool chose_ring(const Op& op) {
+    if (op.step != single_move || (op.phase & kIsByRoot) == 0) return false;
+    return (op.phase & kIsWithheld) != 0 || op.ringed > 0;
 }
 
 Step give(Team& team, Op& op) {

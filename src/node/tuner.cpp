@@ -5,6 +5,9 @@ namespace tutti::node {
 
 bool Tuner::enter(Team& team, const Call& call, bool tuned) {
     if (phase_ != Phase::kResting || !may_try(team, call)) return tuned;
+    if (call.collective == TUTTI_SCATTER && contest_.compares(call)) {
+        contest_.heard(call, contest_.times(call));  // a root decides alone
+    }
     const bool is_single = contest_.enter(call, tuned);
     team.is_timed = contest_.is_timed();
     if (team.is_timed) contest_.began(clock_.now_ns());

@@ -47,7 +47,13 @@ class Tuner {
         compares_ = may_try(team, call) && contest_.compares(call);
         return looks_ || compares_;
     }
-    // The call itself: whether as a single copy. tuned: what the tuning says.
+    // Its root says how a scatter goes: it offers what the others may read, or withholds it. They
+    // follow, and need not count these calls as the root does, whose sizes may be others.
+    [[nodiscard]] bool lets_root_choose(const Team& team, const Call& call) const {
+        return call.collective == TUTTI_SCATTER && may_try(team, call);
+    }
+    // The call itself: whether as a single copy. tuned: what the tuning says. Of a scatter the root
+    // alone asks.
     bool enter(Team& team, const Call& call, bool tuned);
     void end_timed() { contest_.ended(clock_.now_ns()); }
     [[nodiscard]] bool prefers_single(const Team& team, const Call& call, bool tuned) const {

@@ -562,6 +562,77 @@ TEST(Tuner, ItsOwnCallsFindWhatMeasuringCouldNot) {
     }
 }
 
+// Members may differ in the sizes of a scatter, and follow its root, which counts its own.
+TEST(Tuner, AScattersRootDecidesAlone) {
+    const Seeds seeds = Seeds::wanted(2);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        const auto ranks = static_cast<uint32_t>(2 + seed % 2);
+        Crew crew(ranks, seed, true);
+        const Machine rings_win = machine(CopyWay::kPrefetch, 50, 40'000);
+        const Machine single_wins = machine(CopyWay::kPrefetch, 20'000, 500);
+        give_tuners(crew, measure(crew, rings_win));
+        constexpr size_t kBytes = 1'050'000;
+        const auto make_calls = [&](uint32_t calls, const Machine& here) {
+            for (uint32_t i = 0; i < calls; ++i) {
+                for (uint32_t root = 0; root < ranks; ++root) {
+                    const Spec spec{TUTTI_SCATTER, root, kBytes, Fold::kXorU64, i};
+                    ASSERT_EQ(run_call(crew, spec, here), "") << replay(seed);
+                }
+            }
+            crew.check_agreement();
+        };
+        const auto expect_all = [&](const std::string& name) {
+            node::Call call;
+            call.collective = TUTTI_SCATTER;
+            call.bytes = kBytes;
+            for (node::Team& team : crew.teams) {
+                call.root = team.rank;
+                EXPECT_EQ(node::algorithm_name(team, call), name) << replay(seed);
+            }
+        };
+        constexpr uint32_t kContest = node::Contest::kFirst + node::Contest::kCalls;
+        make_calls(kContest, single_wins);
+        expect_all("pipeline");
+        make_calls(1, single_wins);
+        expect_all("single");
+        make_calls(node::Contest::kDistance + node::Contest::kCalls, rings_win);
+        expect_all("pipeline");
+        EXPECT_EQ(crew.teams[0].doubts, 0u) << "nobody was late";
+    }
+}
+
+// As a bare MPI does it: a receiver with more room takes what is sent.
+TEST(Tuner, ReceiversOfAScatterMayHaveMoreRoom) {
+    const Machine here = machine(CopyWay::kPrefetch, 200, 200);
+    for (const size_t sent : {3'000u, 300'000u, 1'050'000u}) {
+        Crew crew(3, sent, true);
+        give_tuners(crew, measure(crew, here));
+        constexpr size_t kRoom = 1'100'000;
+        std::vector<std::byte> from(3 * sent, std::byte{7});
+        // Beyond the first contest, which the root has with the longest of these alone.
+        for (uint32_t call = 0; call < 22; ++call) {
+            std::vector<std::vector<std::byte>> to(3, std::vector<std::byte>(kRoom));
+            std::vector<node::Op> ops(3);
+            for (uint32_t rank = 0; rank < 3; ++rank) {
+                node::Call one;
+                one.collective = TUTTI_SCATTER;
+                one.send = rank == 0 ? from.data() : nullptr;
+                one.recv = to[rank].data();
+                one.bytes = rank == 0 ? sent : kRoom;
+                node::start(crew.teams[rank], ops[rank], one);
+            }
+            crew.run([&](uint32_t rank) { return node::step(crew.teams[rank], ops[rank]); },
+                     [&](uint32_t rank) -> const node::Op& { return ops[rank]; }, here);
+            for (const auto& got : to) {
+                ASSERT_EQ(std::ranges::count(got, std::byte{7}), static_cast<long>(sent))
+                    << sent << ", call " << call;
+                ASSERT_EQ(got[sent - 1], std::byte{7});
+            }
+        }
+        crew.check_agreement();
+    }
+}
+
 // A look makes many long calls itself where it measures: none of them is time for another look.
 TEST(Tuner, ALookIsNotInterruptedByTheNext) {
     // Asked once a look.

@@ -69,7 +69,9 @@ TEST(Contest, IsAboutLongCallsWhoseSizesAgree) {
     }
     EXPECT_TRUE(Contest::is_about(call_of(TUTTI_REDUCE, kMiB), 3));
     EXPECT_FALSE(Contest::is_about(call_of(TUTTI_REDUCE, kMiB), 4));
-    for (const auto collective : {TUTTI_GATHER, TUTTI_SCATTER, TUTTI_REDUCE_SCATTER_BLOCK}) {
+    EXPECT_TRUE(Contest::is_about(call_of(TUTTI_SCATTER, kMiB), 100));
+    EXPECT_FALSE(Contest::is_about(call_of(TUTTI_SCATTER, kMiB - 1), 100));
+    for (const auto collective : {TUTTI_GATHER, TUTTI_REDUCE_SCATTER_BLOCK}) {
         EXPECT_FALSE(Contest::is_about(call_of(collective, kMiB), 2));
     }
 }
