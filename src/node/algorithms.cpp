@@ -351,22 +351,24 @@ void start_planned(Team& team, Op& op, const Algorithm& algorithm) {
     op.events = team.events;
     op.chunks = team.chunks;
     algorithm.plan(team, op);
+    op.is_past_caches = result_bytes(team, op) >= team.past_caches_bytes_min;
     team.events += op.events_used;
     team.chunks += op.chunks_used;
 }
 
-// named: nullptr where the tuning, and a contest, choose.
+// named: nullptr where the tuning, and contests, choose.
 void start_large(Team& team, Op& op, const Algorithm* named) {
     if (named) return start_planned(team, op, *named);
-    bool prefers = is_tuned_single(team, op.call);
-    const bool may_be = may_be_single(team, op.call);
-    if (may_be && team.tuner && team.tuner->lets_root_choose(team, op.call)) {
+    const bool tuned = is_tuned_single(team, op.call);
+    if (!team.tuner) return start_planned(team, op, choose_large(team, op.call, tuned));
+    if (team.tuner->lets_root_choose(team, op.call) && may_be_single(team, op.call)) {
         start_planned(team, op, kSingleScatter);
-        const bool is_root = team.rank == op.call.root;
-        return let_root_choose(op, is_root && !team.tuner->enter(team, op.call, prefers));
+        let_root_choose(op, team.rank == op.call.root && !team.tuner->enter(team, op.call, tuned));
+    } else {
+        const bool prefers = team.tuner->enter(team, op.call, tuned);
+        start_planned(team, op, choose_large(team, op.call, prefers));
     }
-    if (team.tuner) prefers = team.tuner->enter(team, op.call, prefers);
-    start_planned(team, op, choose_large(team, op.call, prefers));
+    try_past_caches(team, op);
 }
 
 // Before the call itself: what others see of this rank is what it does for the tuner.
@@ -457,8 +459,7 @@ void pass(Team& team, const Call& call) {
 
 const char* algorithm_name(const Team& team, const Call& call) { return choose(team, call).name; }
 const char* algorithm_name(const Op& op) {
-    if (op.call.collective == TUTTI_SCATTER && chose_ring(op)) return kChunkScatter.name;
-    return op.step ? running(op).name : "none";
+    return chose_ring(op) ? kChunkScatter.name : op.step ? running(op).name : "none";
 }
 
 const Algorithm& chosen(const Team& team, const Call& call) { return choose(team, call); }

@@ -43,11 +43,11 @@ size_t Contest::size_of(const Call& call) {
     return std::min(static_cast<size_t>(std::bit_width(times)) - 1, kSizes - 1);
 }
 
-// A size of which nothing is known goes like the next shorter one.
-bool Contest::prefers_single(const Call& call, bool tuned) const {
+bool Contest::prefers_second(const Call& call, bool tuned) const {
     const auto& kinds = kinds_[call.collective];
     for (size_t size = size_of(call) + 1; size-- > 0;) {
-        if (kinds[size].says != Says::kNothing) return kinds[size].says == Says::kSingle;
+        if (kinds[size].says != Says::kNothing) return kinds[size].says == Says::kSecondWay;
+        if (!inherits_) break;
     }
     return tuned;
 }
@@ -55,35 +55,37 @@ bool Contest::prefers_single(const Call& call, bool tuned) const {
 bool Contest::enter(const Call& call, bool tuned) {
     Kind& kind = of(call);
     timed_ = nullptr;
-    const bool in_use = prefers_single(call, tuned);
+    const bool in_use = prefers_second(call, tuned);
     const uint32_t number = kind.calls++;
     if (number < kind.next || number >= kind.next + kind.length) return in_use;
     const uint32_t at = number - kind.next;
     if (at == 0) {
-        kind.says = in_use ? Says::kSingle : Says::kRings;  // whatever shorter calls find meanwhile
+        kind.says =
+            in_use ? Says::kSecondWay : Says::kFirstWay;  // whatever shorter calls find meanwhile
         kind.times = {};
     }
     const uint32_t turn = at / kCallsATurn;
-    const bool is_single = turn % 2 == 0 ? in_use : !in_use;
+    const bool is_second = turn % 2 == 0 ? in_use : !in_use;
     if (at % kCallsATurn > 0) {
         const uint32_t index = turn / 2 * (kCallsATurn - 1) + at % kCallsATurn - 1;
-        timed_ = &kind.times[is_single ? 1 : 0][index];
+        timed_ = &kind.times[is_second ? 1 : 0][index];
         timed_bytes_ = call.bytes;
     }
-    return is_single;
+    return is_second;
 }
 
 void Contest::ended(uint64_t now_ns) {
     constexpr uint64_t kMost = UINT32_MAX;
     constexpr uint64_t kNsMax = uint64_t{1} << 40;  // a quarter of an hour
     const uint64_t ns = std::min(now_ns - began_ns_, kNsMax);
-    *timed_ = static_cast<uint32_t>(std::min(ns * 1000 / (timed_bytes_ / 1024), kMost));
+    *timed_ = static_cast<uint32_t>(
+        std::min(ns * 1000 / std::max<uint64_t>(timed_bytes_ / 1024, 1), kMost));
     timed_ = nullptr;
 }
 
 void Contest::heard(const Call& call, const Times& all) {
     Kind& kind = of(call);
-    const bool in_use = kind.says == Says::kSingle;
+    const bool in_use = kind.says == Says::kSecondWay;
     const auto& used = all[in_use ? 1 : 0];
     const auto& other = all[in_use ? 0 : 1];
     if (kind.length == kCallsAtLeast) {
@@ -93,7 +95,7 @@ void Contest::heard(const Call& call, const Times& all) {
         }
     } else if (quicker_half(other) * 10 < quicker_half(used) * 9) {
         // By a tenth, so that no accident changes what runs.
-        kind.says = in_use ? Says::kRings : Says::kSingle;
+        kind.says = in_use ? Says::kFirstWay : Says::kSecondWay;
     }
     kind.length = kCallsAtLeast;
     kind.next = kind.calls + kind.distance;

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rings or single copy, as a team's own calls find it. What is measured when a team is made
-// (meter.h) moves data that was just written, of 256 KiB at most. A program may send the same data
-// again, or more than a cache holds, and then the other way may be faster. So some calls of each
-// kind and size go by either way in turn, and all members compare their times.
+// Two ways of moving data, as a team's own calls find them: some calls of each kind and size go by
+// either way in turn, and their times are compared. A way never changes an operand order.
 //
-// A machine of numbers alone. Members count these calls alike and hear the same times, so all go
-// the same way. Of scatters each root counts its own and hears its own times. A way never changes
-// an operand order.
+// Rings or single copy: what is measured when a team is made (meter.h) moves data that was just
+// written, of 256 KiB at most. A program may send the same data again, or more than a cache holds,
+// and then the other way may be faster. Members count these calls alike and hear the same times, so
+// all go the same way. Of scatters each root counts its own and hears its own times.
+//
+// Results within the caches or past them: each member counts its own calls and hears its own times.
+// What caches hold of a result is better within; how much that is, nobody says where many share
+// one, or where it belongs to a virtual machine's host.
+//
+// A machine of numbers alone.
 #pragma once
 
 #include <array>
@@ -41,10 +46,18 @@ class Contest {
     static constexpr uint64_t kBytesMin = 32 * 1024;
     static constexpr uint64_t kScatterBytesMin = uint64_t{1} << 20;
 
-    // Picoseconds for a KiB, by way: rings, single copy.
+    // Picoseconds for a KiB, by way: the first one (rings, within), the second one.
     using Times = std::array<std::array<uint32_t, kTimes>, 2>;
 
-    // Whether calls of this kind have two ways that move alike on a team of so many.
+    // first: calls of a kind before its first contest. inherits: a size of which nothing is known
+    // goes like the next shorter one.
+    explicit Contest(uint32_t first = kFirst, bool inherits = true) : inherits_(inherits) {
+        for (auto& sizes : kinds_) sizes.fill(Kind{.next = first});
+        none_ = kinds_[0][0];
+    }
+
+    // Whether calls of this kind may be rings or single copies that move alike on a team of so
+    // many.
     static bool is_about(const Call& call, Rank ranks);
 
     // ---- of each call that is_about() ----
@@ -53,24 +66,31 @@ class Contest {
         const Kind& kind = of(call);
         return kind.calls >= kind.next + kind.length;
     }
-    // It begins: whether as a single copy. tuned: what measuring says. is_timed() says whether its
+    // It begins: whether by the second way. tuned: what measuring says. is_timed() says whether its
     // time is wanted.
     bool enter(const Call& call, bool tuned);
     [[nodiscard]] bool is_timed() const { return timed_ != nullptr; }
     void began(uint64_t now_ns) { began_ns_ = now_ns; }
     void ended(uint64_t now_ns);
     // How the next one will go, but for contests.
-    [[nodiscard]] bool prefers_single(const Call& call, bool tuned) const;
+    [[nodiscard]] bool prefers_second(const Call& call, bool tuned) const;
+    // The next one is part of a contest.
+    [[nodiscard]] bool is_on(const Call& call) const {
+        const Kind& kind = of(call);
+        return kind.calls >= kind.next && kind.calls < kind.next + kind.length;
+    }
 
     // ---- when members compare ----
     [[nodiscard]] Times times(const Call& call) const { return of(call).times; }
     // all: of each call the longest that a member has.
     void heard(const Call& call, const Times& all);
     // The ranks were moved: all begins anew.
-    void forget() { kinds_ = {}; }
+    void forget() {
+        for (auto& sizes : kinds_) sizes.fill(none_);
+    }
 
   private:
-    enum class Says : uint8_t { kNothing, kRings, kSingle };
+    enum class Says : uint8_t { kNothing, kFirstWay, kSecondWay };
     struct Kind {
         Says says = Says::kNothing;
         uint32_t calls = 0;
@@ -87,6 +107,8 @@ class Contest {
     }
 
     std::array<std::array<Kind, kSizes>, TUTTI_COLLECTIVE_COUNT> kinds_{};
+    Kind none_;  // of which nothing is known
+    bool inherits_;
     uint32_t* timed_ = nullptr;  // where the time of the call under way belongs
     uint64_t timed_bytes_ = 0;
     uint64_t began_ns_ = 0;

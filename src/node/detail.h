@@ -257,6 +257,7 @@ inline Step finish_small_heard(Team& team, const Op& op) {
     return team.size == 2 ? finish_small_synchronized(team, op) : finish_small(team, op);
 }
 void end_timed(Team& team);
+void try_past_caches(Team& team, Op& op);  // after its plan; where there is a tuner
 inline Step finish_large(Team& team, const Op& op) {
     if (team.is_timed) end_timed(team);
     consume(team, op.chunks + op.chunks_used);
@@ -350,8 +351,7 @@ inline size_t result_bytes(const Team& team, const Op& op) {
 // Copies a part of the call's result, which another rank has written, to where it belongs.
 inline void place_result(const Team& team, const Op& op, std::byte* out, const std::byte* in,
                          size_t bytes) {
-    const bool is_past_caches = result_bytes(team, op) >= team.past_caches_bytes_min;
-    copy_to_user(team.copy_ahead, out, in, bytes, is_past_caches);
+    copy_to_user(team.copy_ahead, out, in, bytes, op.is_past_caches);
 }
 // Nothing else can be done now: the next piece of this rank's own block goes from `own` to `block`,
 // unless it stands there already (in place). True if something was copied.

@@ -15,8 +15,8 @@ namespace {
 // From the user's memory to the user's. What does not fit a second-level cache mostly fits the next
 // one, where it need not be asked for ahead, and is written again sooner than past the caches.
 void copy_own(const Team& team, const Op& op, std::byte* out, const std::byte* in, size_t bytes) {
-    constexpr size_t kNextLevel = 4;
-    if (result_bytes(team, op) >= kNextLevel * team.past_caches_bytes_min) {
+    constexpr size_t kNextLevel = 2;
+    if (op.is_past_caches && result_bytes(team, op) >= kNextLevel * team.past_caches_bytes_min) {
         copy_by_stream(out, in, bytes);
     } else {
         std::memcpy(out, in, bytes);

@@ -82,8 +82,9 @@ struct Team {
     // have: bare hosts run these, and so does a team of one node.
     bool tolerates = true;
 
-    // Of this rank alone: a result of so many bytes is written past the caches; and how it copies
-    // what others have written, from prepare() by the best instruction set, where there is none.
+    // Of this rank alone: a result of so many bytes is written past the caches, where no contest
+    // says otherwise (contest.h); and how it copies what others have written, from prepare() by the
+    // best instruction set, where there is none.
     size_t past_caches_bytes_min = size_t{4} << 20;
     CopyAhead copy_ahead = nullptr;
 
@@ -168,6 +169,7 @@ struct Rounds {
     // Of a reduction whose leaders take turns (turns.cpp): how many, and how far down is behind up.
     Rank turns = 1;
     uint64_t lag = 0;
+    bool is_past_caches = false;  // the result is written past them
 };
 
 // One call in flight. Plain data: the exhaustive test copies it. The steps do not change `call`,

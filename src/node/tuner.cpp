@@ -14,6 +14,23 @@ bool Tuner::enter(Team& team, const Call& call, bool tuned) {
     return is_single;
 }
 
+bool Tuner::enter_result(Team& team, const Call& call, bool tuned) {
+    if (phase_ != Phase::kResting || !team.tuning.has_cores) return tuned;
+    // This call of the other contest has been counted.
+    if (team.is_timed || contest_.is_on(call)) return caches_.prefers_second(call, tuned);
+    if (caches_.compares(call)) caches_.heard(call, caches_.times(call));
+    const bool is_past = caches_.enter(call, tuned);
+    team.is_timed = caches_.is_timed();
+    if (team.is_timed) caches_.began(clock_.now_ns());
+    return is_past;
+}
+
+// Of half as many bytes as go past the caches where there is no contest, one may find so.
+void try_past_caches(Team& team, Op& op) {
+    if (result_bytes(team, op) < team.past_caches_bytes_min / 2) return;
+    op.is_past_caches = team.tuner->enter_result(team, op.call, op.is_past_caches);
+}
+
 void end_timed(Team& team) {
     team.is_timed = false;
     team.tuner->end_timed();
@@ -69,6 +86,7 @@ Step Tuner::measure(Team& team) {
     if (meter_.figures() != figures_) {
         ++again_;
         contest_.forget();
+        caches_.forget();
     }
     figures_ = meter_.figures();
     return step;

@@ -55,9 +55,11 @@ class Tuner {
     // The call itself: whether as a single copy. tuned: what the tuning says. Of a scatter the root
     // alone asks.
     bool enter(Team& team, const Call& call, bool tuned);
-    void end_timed() { contest_.ended(clock_.now_ns()); }
+    // Of a call of which this rank has a result of many bytes: whether that goes past the caches.
+    bool enter_result(Team& team, const Call& call, bool tuned);
+    void end_timed() { (contest_.is_timed() ? contest_ : caches_).ended(clock_.now_ns()); }
     [[nodiscard]] bool prefers_single(const Team& team, const Call& call, bool tuned) const {
-        return may_try(team, call) ? contest_.prefers_single(call, tuned) : tuned;
+        return may_try(team, call) ? contest_.prefers_second(call, tuned) : tuned;
     }
     // named: the algorithm that is to run the call then; nullptr: as the tuning says.
     void begin(const Call& call, const Algorithm* named) {
@@ -114,7 +116,10 @@ class Tuner {
 
     Clock& clock_;
     Meter meter_;
+    // Rings or single copy.
     Contest contest_;
+    // Where results go. Later than the other's, so that their calls differ by one thing alone.
+    Contest caches_{3 * Contest::kFirst, false};
     Contest::Times times_{};  // of the contest that members compare
     Call compared_;           // a call of its kind
     bool measures_;

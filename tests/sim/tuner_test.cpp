@@ -601,6 +601,33 @@ TEST(Tuner, AScattersRootDecidesAlone) {
     }
 }
 
+// Where a rank's results go is its own affair: no other rank is asked, or told.
+TEST(Tuner, ARankFindsWhetherItsResultsGoPastTheCaches) {
+    constexpr size_t kPastMin = 400'000;
+    for (const size_t bytes : {120'000u, 240'000u, 90'000u}) {  // of each of two, in a gather
+        Crew crew(2, bytes, true);
+        give_tuners(crew, measure(crew, machine(CopyWay::kPrefetch, 200, 40'000)));
+        for (node::Team& team : crew.teams) team.past_caches_bytes_min = kPastMin;
+        const bool is_usual = 2 * bytes >= kPastMin;
+        const bool has_contests = 2 * bytes >= kPastMin / 2;
+        bool is_past = false;
+        const Machine here = [&](const node::Team&, const node::Op& op) -> uint64_t {
+            is_past = op.is_past_caches;
+            return is_past == is_usual ? 400 : 200;
+        };
+        constexpr uint32_t kBefore = 3 * node::Contest::kFirst;
+        for (uint32_t i = 0; i <= kBefore + node::Contest::kCalls; ++i) {
+            const Spec spec{TUTTI_GATHER, 0, bytes, Fold::kXorU64, i};
+            ASSERT_EQ(run_call(crew, spec, here), "") << bytes << ", call " << i;
+            if (i < kBefore) {
+                ASSERT_EQ(is_past, is_usual) << bytes << ", call " << i;
+            }
+        }
+        EXPECT_EQ(is_past != is_usual, has_contests) << bytes;
+        crew.check_agreement();
+    }
+}
+
 // As a bare MPI does it: a receiver with more room takes what is sent.
 TEST(Tuner, ReceiversOfAScatterMayHaveMoreRoom) {
     const Machine here = machine(CopyWay::kPrefetch, 200, 200);

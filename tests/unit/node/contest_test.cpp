@@ -87,7 +87,7 @@ TEST(Contest, TakesTheWayThatIsFasterForItsSlowestMember) {
     EXPECT_EQ(std::vector<bool>(went.begin() + 8, went.begin() + 20), kAsInUseAndOther);
     EXPECT_EQ(std::vector<bool>(went.begin() + 20, went.end()), std::vector<bool>(64, true));
     EXPECT_EQ(members.compared, 2u);  // before the 6th call, and when it is over
-    EXPECT_TRUE(members.contests[2].prefers_single(call, false));
+    EXPECT_TRUE(members.contests[2].prefers_second(call, false));
 }
 
 TEST(Contest, StaysWhereTheOtherWayGainsLessThanATenth) {
@@ -99,7 +99,7 @@ TEST(Contest, StaysWhereTheOtherWayGainsLessThanATenth) {
         };
         members.run(call, 21, tuned, little);
         EXPECT_EQ(members.compared, 2u);
-        EXPECT_EQ(members.contests[0].prefers_single(call, tuned), tuned);
+        EXPECT_EQ(members.contests[0].prefers_second(call, tuned), tuned);
     }
 }
 
@@ -115,7 +115,7 @@ TEST(Contest, EndsAfterTwoCallsOfAWayThatIsMuchSlower) {
             EXPECT_EQ(went[i] == tuned, i != 11 && i != 12) << i;
         }
         EXPECT_EQ(members.compared, 1u);
-        EXPECT_EQ(members.contests[0].prefers_single(call, tuned), tuned);
+        EXPECT_EQ(members.contests[0].prefers_second(call, tuned), tuned);
     }
 }
 
@@ -130,7 +130,7 @@ TEST(Contest, CallsThatWereDisturbedDoNotCount) {
         return timed % 2 == 0 ? 1'000'000 : 100'000;
     };
     members.run(call, 21, false, disturbed);
-    EXPECT_TRUE(members.contests[0].prefers_single(call, false));
+    EXPECT_TRUE(members.contests[0].prefers_second(call, false));
 }
 
 TEST(Contest, ComesAgainEverMoreSeldomAndChangesItsMind) {
@@ -141,7 +141,7 @@ TEST(Contest, ComesAgainEverMoreSeldomAndChangesItsMind) {
         return is_single == single_is_quick ? 100'000 : 200'000;
     };
     members.run(call, 21, false, ns);
-    EXPECT_TRUE(members.contests[0].prefers_single(call, false));
+    EXPECT_TRUE(members.contests[0].prefers_second(call, false));
     single_is_quick = false;
     members.run(call, 63 + 12, false, ns);
     EXPECT_EQ(members.compared, 3u);
@@ -160,12 +160,29 @@ TEST(Contest, ASizeOfWhichNothingIsKnownGoesLikeTheNextShorterOne) {
     };
     members.run(call_of(TUTTI_ALLGATHER, 256 * 1024), 21, false, single_wins);
     const Contest& contest = members.contests[0];
-    EXPECT_TRUE(contest.prefers_single(call_of(TUTTI_ALLGATHER, 4 * kMiB), false));
-    EXPECT_TRUE(contest.prefers_single(call_of(TUTTI_ALLGATHER, uint64_t{1} << 40), false));
-    EXPECT_FALSE(contest.prefers_single(call_of(TUTTI_ALLGATHER, 128 * 1024), false));
-    EXPECT_FALSE(contest.prefers_single(call_of(TUTTI_BCAST, 4 * kMiB), false));
+    EXPECT_TRUE(contest.prefers_second(call_of(TUTTI_ALLGATHER, 4 * kMiB), false));
+    EXPECT_TRUE(contest.prefers_second(call_of(TUTTI_ALLGATHER, uint64_t{1} << 40), false));
+    EXPECT_FALSE(contest.prefers_second(call_of(TUTTI_ALLGATHER, 128 * 1024), false));
+    EXPECT_FALSE(contest.prefers_second(call_of(TUTTI_BCAST, 4 * kMiB), false));
     members.contests[0].forget();
-    EXPECT_FALSE(contest.prefers_single(call_of(TUTTI_ALLGATHER, 4 * kMiB), false));
+    EXPECT_FALSE(contest.prefers_second(call_of(TUTTI_ALLGATHER, 4 * kMiB), false));
+}
+
+TEST(Contest, MayBeginLaterAndLeaveLongerSizesAlone) {
+    Members members;
+    members.contests.assign(3, Contest(24, false));
+    const Call call = call_of(TUTTI_GATHER, 2 * kMiB);
+    const auto second_wins = [](size_t, bool is_second) -> uint64_t {
+        return is_second ? 100'000 : 150'000;
+    };
+    const auto went = members.run(call, 24 + 13, false, second_wins);
+    EXPECT_EQ(std::ranges::count(went, true), 6 + 1);
+    EXPECT_EQ(std::ranges::find(went, true) - went.begin(), 24 + 3);
+    const Contest& contest = members.contests[0];
+    EXPECT_TRUE(contest.prefers_second(call, false));
+    EXPECT_FALSE(contest.prefers_second(call_of(TUTTI_GATHER, 4 * kMiB), false));
+    members.contests[0].forget();
+    EXPECT_FALSE(contest.prefers_second(call, false));
 }
 
 }  // namespace
