@@ -352,7 +352,8 @@ TUTTI_API tutti_status tutti_request_test(tutti_request* request); /* TUTTI_PEND
 TUTTI_API tutti_status tutti_request_wait(tutti_request* request);
 
 /* What would run: a name that stays valid ("small", "direct", "split", "host" ...). Only
- * collective, root, bytes, operator and element size count; buffers are not looked at. */
+ * collective, root, bytes, operator and element size count; buffers are not looked at. Of a long
+ * scatter the root alone knows whether "single" or "pipeline" runs. */
 TUTTI_API const char* tutti_algorithm(const tutti_team* team, const tutti_call* call);
 
 /* From now on this team's calls of call->collective run by `algorithm`, as TUTTI_ALLREDUCE and its

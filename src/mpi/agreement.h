@@ -50,8 +50,8 @@ bool any_fails(const Trouble& mine, const char* what);
 // said why. Where a rank's trouble ends the job, that one's says why, and this does not return.
 bool all_go_on(const Trouble& mine);
 
-// Before the host's start: of exit(), all_go_on() will run only handlers that come later. Those of
-// the program would find MPI finalized.
+// Before the host's start: all_go_on() will run only exit handlers that are registered after this
+// call. Those of the program would find MPI finalized.
 void keep_from_older_handlers();
 
 }  // namespace tutti::mpi

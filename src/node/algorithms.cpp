@@ -358,6 +358,7 @@ void start_planned(Team& team, Op& op, const Algorithm& algorithm) {
 
 // named: nullptr where the tuning, and contests, choose.
 void start_large(Team& team, Op& op, const Algorithm* named) {
+    team.is_timed = false;  // a call that became a short one has not ended it
     if (named) return start_planned(team, op, *named);
     const bool tuned = is_tuned_single(team, op.call);
     if (!team.tuner) return start_planned(team, op, choose_large(team, op.call, tuned));
@@ -389,7 +390,6 @@ Step look_first(Team& team, Op& op) {
     return Step::kAdvanced;
 }
 
-// named: nullptr where the tuning chooses.
 void start_in_chunks(Team& team, Op& op, const Algorithm* named) {
     const bool may_look = team.tuner && op.call.bytes > kInlineBytesMax;
     if (!may_look || !team.tuner->is_due(team, op.call)) return start_large(team, op, named);

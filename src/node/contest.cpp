@@ -88,18 +88,20 @@ void Contest::heard(const Call& call, const Times& all) {
     const bool in_use = kind.says == Says::kSecondWay;
     const auto& used = all[in_use ? 1 : 0];
     const auto& other = all[in_use ? 0 : 1];
+    uint32_t growth = kDistanceGrowth;
     if (kind.length == kCallsAtLeast) {
-        if (uint64_t{2} * other[0] <= uint64_t{3} * std::min(used[0], used[1])) {
+        if (uint64_t{2} * other[0] <= uint64_t{3} * std::max(used[0], used[1])) {
             kind.length = kCalls;
             return;
         }
+        growth = kDistanceGrowthThen;
     } else if (quicker_half(other) * 10 < quicker_half(used) * 9) {
         // By a tenth, so that no accident changes what runs.
         kind.says = in_use ? Says::kFirstWay : Says::kSecondWay;
     }
     kind.length = kCallsAtLeast;
     kind.next = kind.calls + kind.distance;
-    kind.distance = std::min(kind.distance * kDistanceGrowth, kDistanceMax);
+    kind.distance = std::min(kind.distance * growth, kDistanceMax);
 }
 
 }  // namespace tutti::node

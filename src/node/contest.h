@@ -30,9 +30,11 @@ class Contest {
     static constexpr uint32_t kCallsATurn = 3;
     static constexpr uint32_t kCalls = kTurns * kCallsATurn;
     static constexpr uint32_t kTimes = kTurns / 2 * (kCallsATurn - 1);  // of each way
-    // Where the first timed call of the other way took more than one and a half times the quicker
-    // one before, a contest ends there: single copy may take four times as long as rings.
+    // A contest ends after these where the first timed call of the other way took more than one and
+    // a half times the slower one before: single copy may take four times as long as rings. That
+    // call may have been disturbed, so the next contest is not put off by much.
     static constexpr uint32_t kCallsAtLeast = kCallsATurn + 2;
+    static constexpr uint32_t kDistanceGrowthThen = 2;
     // Calls of a kind before its first contest: programs are known to make no more than 40 of 1
     // MiB.
     static constexpr uint32_t kFirst = 8;
@@ -51,9 +53,9 @@ class Contest {
 
     // first: calls of a kind before its first contest. inherits: a size of which nothing is known
     // goes like the next shorter one.
-    explicit Contest(uint32_t first = kFirst, bool inherits = true) : inherits_(inherits) {
-        for (auto& sizes : kinds_) sizes.fill(Kind{.next = first});
-        none_ = kinds_[0][0];
+    explicit Contest(uint32_t first = kFirst, bool inherits = true)
+        : first_(first), inherits_(inherits) {
+        forget();
     }
 
     // Whether calls of this kind may be rings or single copies that move alike on a team of so
@@ -80,13 +82,13 @@ class Contest {
         return kind.calls >= kind.next && kind.calls < kind.next + kind.length;
     }
 
-    // ---- when members compare ----
+    // ---- when times are compared ----
     [[nodiscard]] Times times(const Call& call) const { return of(call).times; }
-    // all: of each call the longest that a member has.
+    // all: of each call the longest that a member has; where each decides alone, times().
     void heard(const Call& call, const Times& all);
     // The ranks were moved: all begins anew.
     void forget() {
-        for (auto& sizes : kinds_) sizes.fill(none_);
+        for (auto& sizes : kinds_) sizes.fill(Kind{.next = first_});
     }
 
   private:
@@ -107,7 +109,7 @@ class Contest {
     }
 
     std::array<std::array<Kind, kSizes>, TUTTI_COLLECTIVE_COUNT> kinds_{};
-    Kind none_;  // of which nothing is known
+    uint32_t first_;
     bool inherits_;
     uint32_t* timed_ = nullptr;  // where the time of the call under way belongs
     uint64_t timed_bytes_ = 0;

@@ -96,8 +96,8 @@ inline void copy_to_shared(CopyWay way, std::byte* out, const std::byte* in, siz
     way == CopyWay::kString ? copy_by_string(out, in, bytes) : copy_by_stream(out, in, bytes);
 }
 
-// Copies into the user's memory, out of what another core has written. is_past_caches: it does not
-// stay in a second-level cache anyway, and writing it past the caches saves reading it first.
+// Copies into the user's memory, out of what another core has written. is_past_caches: writing it
+// past the caches saves reading it first.
 inline void copy_to_user(CopyAhead copy_ahead, std::byte* out, const std::byte* in, size_t bytes,
                          bool is_past_caches) {
     constexpr size_t kShort = 1024;

@@ -45,13 +45,14 @@ inline constexpr size_t kReadBytesMax = 256 * 1024;
 // ---- the giver ----------------------------------------------------------------------------------
 
 // result: of an allreduce, where this rank's share of the result will stand.
+// state: kWithdrawn, of an offer that nobody is to read.
 inline void open_offer(Team& team, const Op& op, const std::byte* data,
-                       const std::byte* result = nullptr) {
+                       const std::byte* result = nullptr, uint64_t state = 0) {
     OfferWords& mine = team.slice.offer(team.rank);
     mine.note = op.note;
     mine.data = reinterpret_cast<uint64_t>(data);
     mine.result = reinterpret_cast<uint64_t>(result);
-    mine.state.store(op.number << kOfferNumberShift, std::memory_order_release);
+    mine.state.store(op.number << kOfferNumberShift | state, std::memory_order_release);
 }
 
 inline uint64_t own_offer(const Team& team) {

@@ -288,9 +288,9 @@ bool place_on(const Team& team, Op& op) {
 }
 
 void begin_offer(Team& team, Op& op) {
-    open_offer(team, op, given(team, op));
+    const uint64_t state = (op.phase & kIsWithheld) != 0 ? kWithdrawn : 0;
+    open_offer(team, op, given(team, op), nullptr, state);
     op.phase |= kIsOpen;
-    if ((op.phase & kIsWithheld) != 0) withdraw_offer(team);
 }
 
 }  // namespace

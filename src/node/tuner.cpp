@@ -3,31 +3,44 @@
 
 namespace tutti::node {
 
+bool Tuner::enter(Contest& contest, Team& team, const Call& call, bool tuned) {
+    const bool is_second = contest.enter(call, tuned);
+    team.is_timed = contest.is_timed();
+    if (team.is_timed) contest.began(clock_.now_ns());
+    return is_second;
+}
+
 bool Tuner::enter(Team& team, const Call& call, bool tuned) {
     if (phase_ != Phase::kResting || !may_try(team, call)) return tuned;
     if (call.collective == TUTTI_SCATTER && contest_.compares(call)) {
         contest_.heard(call, contest_.times(call));  // a root decides alone
     }
-    const bool is_single = contest_.enter(call, tuned);
-    team.is_timed = contest_.is_timed();
-    if (team.is_timed) contest_.began(clock_.now_ns());
-    return is_single;
+    return enter(contest_, team, call, tuned);
 }
 
 bool Tuner::enter_result(Team& team, const Call& call, bool tuned) {
     if (phase_ != Phase::kResting || !team.tuning.has_cores) return tuned;
-    // This call of the other contest has been counted.
+    // The other contest wants this call, or has just had it.
     if (team.is_timed || contest_.is_on(call)) return caches_.prefers_second(call, tuned);
     if (caches_.compares(call)) caches_.heard(call, caches_.times(call));
-    const bool is_past = caches_.enter(call, tuned);
-    team.is_timed = caches_.is_timed();
-    if (team.is_timed) caches_.began(clock_.now_ns());
-    return is_past;
+    return enter(caches_, team, call, tuned);
 }
 
-// Of half as many bytes as go past the caches where there is no contest, one may find so.
+namespace {
+// Whether this rank copies what others have written into a result of its own, piece by piece.
+// Reductions and scatters do, too, or not: which, is not the same in all calls of a size.
+bool places_result(const Team& team, const Op& op) {
+    if (op.step == single_move) return false;
+    if (op.call.collective == TUTTI_BCAST) return team.rank != op.call.root;
+    if (op.call.collective == TUTTI_GATHER) return team.rank == op.call.root;
+    return op.call.collective == TUTTI_ALLGATHER;
+}
+}  // namespace
+
+// A third of what goes past the caches where there is no contest is about twice a second-level
+// cache, which holds less than that anyway.
 void try_past_caches(Team& team, Op& op) {
-    if (result_bytes(team, op) < team.past_caches_bytes_min / 2) return;
+    if (result_bytes(team, op) < team.past_caches_bytes_min / 3 || !places_result(team, op)) return;
     op.is_past_caches = team.tuner->enter_result(team, op.call, op.is_past_caches);
 }
 

@@ -55,7 +55,7 @@ class Tuner {
     // The call itself: whether as a single copy. tuned: what the tuning says. Of a scatter the root
     // alone asks.
     bool enter(Team& team, const Call& call, bool tuned);
-    // Of a call of which this rank has a result of many bytes: whether that goes past the caches.
+    // The same of a call whose result may go past this rank's caches: whether it does.
     bool enter_result(Team& team, const Call& call, bool tuned);
     void end_timed() { (contest_.is_timed() ? contest_ : caches_).ended(clock_.now_ns()); }
     [[nodiscard]] bool prefers_single(const Team& team, const Call& call, bool tuned) const {
@@ -108,6 +108,7 @@ class Tuner {
                Contest::is_about(call, team.size);
     }
 
+    bool enter(Contest& contest, Team& team, const Call& call, bool tuned);
     void compare(Team& team);
     void ask(Team& team);
     void hear(Team& team);

@@ -603,13 +603,13 @@ TEST(Tuner, AScattersRootDecidesAlone) {
 
 // Where a rank's results go is its own affair: no other rank is asked, or told.
 TEST(Tuner, ARankFindsWhetherItsResultsGoPastTheCaches) {
-    constexpr size_t kPastMin = 400'000;
-    for (const size_t bytes : {120'000u, 240'000u, 90'000u}) {  // of each of two, in a gather
+    constexpr size_t kPastMin = 600'000;
+    for (const size_t bytes : {120'000u, 310'000u, 90'000u}) {  // of each of two, in a gather
         Crew crew(2, bytes, true);
         give_tuners(crew, measure(crew, machine(CopyWay::kPrefetch, 200, 40'000)));
         for (node::Team& team : crew.teams) team.past_caches_bytes_min = kPastMin;
         const bool is_usual = 2 * bytes >= kPastMin;
-        const bool has_contests = 2 * bytes >= kPastMin / 2;
+        const bool has_contests = 2 * bytes >= kPastMin / 3;
         bool is_past = false;
         const Machine here = [&](const node::Team&, const node::Op& op) -> uint64_t {
             is_past = op.is_past_caches;

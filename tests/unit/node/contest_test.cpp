@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <vector>
 
 namespace tutti::node {
@@ -110,11 +111,13 @@ TEST(Contest, EndsAfterTwoCallsOfAWayThatIsMuchSlower) {
         const auto much = [tuned](size_t member, bool is_single) -> uint64_t {
             return is_single == tuned ? 100'000 : 140'000 + 11'000 * member;  // rank 2: 162'000
         };
-        const auto went = members.run(call, 8 + 12 + 52, tuned, much);
+        const auto went = members.run(call, 216, tuned, much);
+        // It may be that they were disturbed: again after 64 calls, and after 128.
+        const std::set<uint32_t> others = {11, 12, 80, 81, 213, 214};
         for (uint32_t i = 0; i < went.size(); ++i) {
-            EXPECT_EQ(went[i] == tuned, i != 11 && i != 12) << i;
+            EXPECT_EQ(went[i] != tuned, others.contains(i)) << i;
         }
-        EXPECT_EQ(members.compared, 1u);
+        EXPECT_EQ(members.compared, 3u);
         EXPECT_EQ(members.contests[0].prefers_second(call, tuned), tuned);
     }
 }
