@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node/tuner.h"
 
+#include "node/detail.h"
+
 namespace tutti::node {
 
 bool Tuner::enter(Contest& contest, Team& team, const Call& call, bool tuned) {
