@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Preloaded into a rank: its process ends later than others, and says so.
+// Preloaded into a rank: its process ends later than others, and says so at each step.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 static void __attribute__((noreturn)) end_late(const char* name, int status) {
     void (*end)(int) = (void (*)(int))dlsym(RTLD_NEXT, name);
     usleep(500000);
-    fprintf(stderr, "late_end: at its end\n");
+    fprintf(stderr, "late_end: at its %s\n", name);
     end(status);
     abort();
 }
