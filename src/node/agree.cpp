@@ -32,7 +32,7 @@ void become(Team& team, Op& op, size_t bytes, bool is_offered) {
     op.call.bytes = bytes;
     op.note = CallNote::of(op.number, op.call.collective, op.call.root, bytes).pack();
     op.flag = with_size(op.flag, bytes);
-    op.is_past_caches = result_bytes(team, op) >= team.past_caches_bytes_min;
+    op.is_past_caches = goes_past_caches(team, op);
     team.is_timed = false;
     op.next = 0;
     op.events_used = op.chunks_used = 0;

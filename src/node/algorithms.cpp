@@ -351,7 +351,7 @@ void start_planned(Team& team, Op& op, const Algorithm& algorithm) {
     op.events = team.events;
     op.chunks = team.chunks;
     algorithm.plan(team, op);
-    op.is_past_caches = result_bytes(team, op) >= team.past_caches_bytes_min;
+    op.is_past_caches = goes_past_caches(team, op);
     team.events += op.events_used;
     team.chunks += op.chunks_used;
 }

@@ -56,8 +56,9 @@ bool Contest::enter(const Call& call, bool tuned) {
     Kind& kind = of(call);
     timed_ = nullptr;
     const bool in_use = prefers_second(call, tuned);
+    const bool is_in_contest = is_on(call);
     const uint32_t number = kind.calls++;
-    if (number < kind.next || number >= kind.next + kind.length) return in_use;
+    if (!is_in_contest) return in_use;
     const uint32_t at = number - kind.next;
     if (at == 0) {
         kind.says =

@@ -348,6 +348,10 @@ inline size_t result_bytes(const Team& team, const Op& op) {
     const bool has_all = kind == TUTTI_GATHER || kind == TUTTI_ALLGATHER;
     return op.call.bytes * (has_all ? team.size : 1);
 }
+// Where no contest says otherwise.
+inline bool goes_past_caches(const Team& team, const Op& op) {
+    return result_bytes(team, op) >= team.past_caches_bytes_min;
+}
 // Copies a part of the call's result, which another rank has written, to where it belongs.
 inline void place_result(const Team& team, const Op& op, std::byte* out, const std::byte* in,
                          size_t bytes) {

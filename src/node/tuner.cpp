@@ -12,11 +12,15 @@ bool Tuner::enter(Contest& contest, Team& team, const Call& call, bool tuned) {
     return is_second;
 }
 
+// Of a contest in which this rank decides by its own times.
+bool Tuner::enter_alone(Contest& contest, Team& team, const Call& call, bool tuned) {
+    if (contest.compares(call)) contest.heard(call, contest.times(call));
+    return enter(contest, team, call, tuned);
+}
+
 bool Tuner::enter(Team& team, const Call& call, bool tuned) {
     if (phase_ != Phase::kResting || !may_try(team, call)) return tuned;
-    if (call.collective == TUTTI_SCATTER && contest_.compares(call)) {
-        contest_.heard(call, contest_.times(call));  // a root decides alone
-    }
+    if (call.collective == TUTTI_SCATTER) return enter_alone(contest_, team, call, tuned);
     return enter(contest_, team, call, tuned);
 }
 
@@ -24,8 +28,7 @@ bool Tuner::enter_result(Team& team, const Call& call, bool tuned) {
     if (phase_ != Phase::kResting || !team.tuning.has_cores) return tuned;
     // The other contest wants this call, or has just had it.
     if (team.is_timed || contest_.is_on(call)) return caches_.prefers_second(call, tuned);
-    if (caches_.compares(call)) caches_.heard(call, caches_.times(call));
-    return enter(caches_, team, call, tuned);
+    return enter_alone(caches_, team, call, tuned);
 }
 
 namespace {

@@ -109,6 +109,7 @@ class Tuner {
     }
 
     bool enter(Contest& contest, Team& team, const Call& call, bool tuned);
+    bool enter_alone(Contest& contest, Team& team, const Call& call, bool tuned);
     void compare(Team& team);
     void ask(Team& team);
     void hear(Team& team);
