@@ -67,24 +67,6 @@ def test_what_is_built_ahead_ends_with_the_stage(script, tmp_path, monkeypatch):
     assert not state.exists() or state.read_text().split()[2] == "Z"
 
 
-CTEST = """<?xml version="1.0"?>
-<testsuite name="tutti">
-  <testcase name="Good" classname="Good" status="run"><system-out>ok</system-out></testcase>
-  <testcase name="Bad" classname="Bad" status="fail"><failure message="Failed"/>
-    <system-out>expected 1, saw 2</system-out></testcase>
-  <testcase name="Crash" classname="Crash" status="fail"><failure message="SEGFAULT"/>
-    <system-out></system-out></testcase>
-  <testcase name="Absent" classname="Absent" status="notrun">
-    <skipped message="Unable to find executable"/><system-out>Unable to find</system-out></testcase>
-  <testcase name="Skipped" classname="Skipped" status="notrun">
-    <skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
-    <system-out>[ RUN ] a
-/src/a.cpp:12: Skipped
-no such device
-[  SKIPPED ] a</system-out></testcase>
-</testsuite>
-"""
-
 PYTEST = """<?xml version="1.0"?>
 <testsuites><testsuite name="pytest">
   <testcase classname="tests.system.test_a" name="test_good"/>
@@ -99,16 +81,6 @@ PYTEST = """<?xml version="1.0"?>
 
 def outcomes(cases):
     return [(case.name, case.outcome) for case in cases]
-
-
-def test_ctest_report(runner, tmp_path):
-    (tmp_path / "r.xml").write_text(CTEST)
-    cases = runner.read_junit(tmp_path / "r.xml", "unit")
-    assert outcomes(cases) == [("unit: Good", "passed"), ("unit: Bad", "failed"),
-                               ("unit: Crash", "failed"), ("unit: Absent", "failed"),
-                               ("unit: Skipped", "skipped")]
-    assert cases[4].detail == "no such device"
-    assert "saw 2" in cases[1].detail
 
 
 def test_pytest_report(runner, tmp_path):
@@ -228,10 +200,10 @@ def test_the_night_runs_at_length(runner, tmp_path, monkeypatch, nightly, unit, 
     for name, expected in (("unit", unit), ("asan-ubsan", sanitized)):
         recorder = Recorder(nightly=nightly)
         (tmp_path / f"{name}.log").write_text("")
+        found = []
+        monkeypatch.setattr(runner, "run_binaries", lambda *_, **told: found.append(told) or [])
         runner.STAGES[name](recorder, tmp_path / f"{name}.log")
-        (found,) = [environment for command, environment in recorder.asked
-                    if command[0] == "ctest"]
-        assert found == expected
+        assert found == [expected]
 
 
 def test_all_stages_of_a_tier_run_and_are_summed_up(runner, tmp_path, monkeypatch, capsys):
@@ -406,5 +378,5 @@ def test_fuzz_targets_run_beside_each_other_and_count_one_each(runner, tmp_path,
 def test_a_stage_that_reports_nothing_has_failed(runner, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "LOGS", tmp_path)
     (tmp_path / "log").write_text("")
-    cases = runner.run_ctest(runner.Runner(60), tmp_path / "log", "unit", tmp_path)
+    cases = runner.run_binaries(runner.Runner(60), tmp_path / "log", "unit", tmp_path)
     assert outcomes(cases) == [("unit: no test ran", "failed")]
