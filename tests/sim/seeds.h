@@ -10,19 +10,23 @@
 
 namespace tutti::test {
 
-// TUTTI_SEED=N runs this one alone, TUTTI_SEEDS=N so many; else `count`, under TESTS_BRIEF (for
-// sanitizers, five to ten times slower) a fifth of them, under TESTS_LONG (make nightly) ten times.
+// TUTTI_SEED=N runs this one alone. Else they begin at TUTTI_FIRST_SEED, which tools/test takes from
+// the commit, or at 1. There are TUTTI_SEEDS of them, or `count`; under TESTS_BRIEF (for sanitizers,
+// five to ten times slower) a fifth of that, under TESTS_LONG (make nightly) ten times.
 struct Seeds {
     uint64_t first = 1;
     uint64_t count = 1;
     static Seeds wanted(uint64_t count) {
-        const char* one = std::getenv("TUTTI_SEED");
-        if (one) return {std::strtoull(one, nullptr, 10), 1};
-        const char* many = std::getenv("TUTTI_SEEDS");
-        if (many) return {1, std::strtoull(many, nullptr, 10)};
-        if (std::getenv("TESTS_LONG")) return {1, 10 * count};
-        return {1, std::getenv("TESTS_BRIEF") ? (count + 4) / 5 : count};
+        if (const char* one = std::getenv("TUTTI_SEED")) return {number(one), 1};
+        const char* from = std::getenv("TUTTI_FIRST_SEED");
+        const uint64_t first = from ? number(from) : 1;
+        if (const char* many = std::getenv("TUTTI_SEEDS")) return {first, number(many)};
+        if (std::getenv("TESTS_LONG")) return {first, 10 * count};
+        return {first, std::getenv("TESTS_BRIEF") ? (count + 4) / 5 : count};
     }
+
+  private:
+    static uint64_t number(const char* text) { return std::strtoull(text, nullptr, 10); }
 };
 
 inline std::string replay(uint64_t seed) {

@@ -13,6 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/test.d"))
 # pylint: disable=wrong-import-position
 from binaries import FILTER, OutOfTime, parts_of, run_part, run_tests
+from seeds import first_seed, kept_seeds
 
 # Speaks like GoogleTest. What a case does follows from its name.
 FAKE = """#!/usr/bin/env python3
@@ -93,6 +94,33 @@ def test_what_ends_its_process_hides_nothing_behind_it(fake, name, why):
         "A.Before": "passed", name: "failed", "A.Behind": "passed", "A.Fails": "failed"}
     assert why in found[name][1]
     assert runs == [4, 2]
+
+
+def test_seeds_that_failed_once_run_again(fake):
+    fake.write_text(FAKE.replace('print(f"[=====', 'print("seed", os.environ.get("TUTTI_SEED"))\nprint(f"[====='))
+    parts, cases = parts_of(listed(fake, "A.One", "A.Fails"), [("A.Fails", 17), ("B.Other", 4)])
+    assert not cases and [(part.names, part.seed) for part in parts] == [
+        (("A.Fails",), 17), (("A.One", "A.Fails"), None)]
+    again, output = run_part(parts[0], fake.parent, time.monotonic() + 60, dict(os.environ))
+    assert [case.name for case in again] == ["A.Fails (seed 17)"] and "seed 17" in output
+
+
+def test_where_seeds_begin(tmp_path, monkeypatch):
+    monkeypatch.delenv("TUTTI_FIRST_SEED", raising=False)
+    assert first_seed(ROOT) == first_seed(ROOT) > 0
+    assert first_seed(tmp_path) == 1, "no commit"
+    monkeypatch.setenv("TUTTI_FIRST_SEED", "42")
+    assert first_seed(ROOT) == 42
+
+
+def test_kept_seeds(tmp_path):
+    path = tmp_path / "kept"
+    path.write_text("# a comment\n\nA.One 12 what it found\nP/A.Two/3 4\n")
+    assert kept_seeds(path) == [("A.One", 12), ("P/A.Two/3", 4)]
+    path.write_text("A.One twelve\n")
+    with pytest.raises(ValueError, match="kept:1: expected 'Suite.Case SEED why'"):
+        kept_seeds(path)
+    kept_seeds(ROOT / "tests/kept_seeds.txt")
 
 
 def test_a_status_that_no_case_explains_is_a_failure(fake, monkeypatch):

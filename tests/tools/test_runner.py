@@ -4,6 +4,7 @@ import importlib.machinery
 import importlib.util
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -215,10 +216,11 @@ def test_all_stages_of_a_tier_run_and_are_summed_up(runner, tmp_path, monkeypatc
                             lambda asked, _, name=name: [runner.Case(name, "passed", "")])
     assert runner.main([]) == 0
     day = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"seeds begin at [1-9]\d* \(TUTTI_FIRST_SEED\)", day[0])
     assert day[-1] == f"{len(runner.STAGES)} passed, 0 failed, 0 skipped"
     assert runner.main(["--nightly"]) == 0
     night = capsys.readouterr().out.splitlines()
-    assert night[0] == "nightly: ends within 10.0 hours"
+    assert night[1] == "nightly: ends within 10.0 hours"
     assert night[-1] == f"{len(runner.NIGHTLY_STAGES)} passed, 0 failed, 0 skipped"
     assert runner.main(["frobnicate"]) == 2
 

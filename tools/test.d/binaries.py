@@ -17,8 +17,9 @@ LIMIT_S = 240  # of one case, where its test says nothing else
 FILTER = "--gtest_filter="
 
 Case = collections.namedtuple("Case", "name outcome detail")
-# names: of the binary's cases; none where the command is one case. skips: what it prints then.
-Part = collections.namedtuple("Part", "name command names limit_s skips")
+# names: of the binary's cases; none where the command is one case. skips: what it prints then. seed:
+# the only one of a case whose seeds are kept; else None.
+Part = collections.namedtuple("Part", "name command names limit_s skips seed", defaults=((), None))
 
 BEGIN = re.compile(r"^\[ RUN      \] (\S+)$")
 END = re.compile(r"\[  (     OK|SKIPPED|FAILED ) \] ([^\s,]+)(?:, where .*)? \(\d+ ms\)$")
@@ -42,8 +43,9 @@ def listed(directory, *options):
     return json.loads(done.stdout)["tests"] if done.returncode == 0 else []
 
 
-def parts_of(tests):
-    """What is to be run, the largest binaries first; and the cases of tests that cannot be."""
+def parts_of(tests, kept=()):
+    """What is to be run, the largest binaries first; and the cases of tests that cannot be. kept:
+    (case, seed), to be run by this seed as well."""
     binaries, parts, cases = collections.defaultdict(list), [], []
     for test in tests:
         properties = {one["name"]: one["value"] for one in test.get("properties", [])}
@@ -56,9 +58,12 @@ def parts_of(tests):
         else:
             skips = properties.get("SKIP_REGULAR_EXPRESSION", [])
             parts.append(Part(test["name"], command, (), limit_s, tuple(skips)))
+    for case, seed in kept:
+        parts += [Part(f"seed {seed}", [binary], (case,), limit_s, seed=seed)
+                  for (binary, limit_s), names in binaries.items() if case in names]
     for (binary, limit_s), names in sorted(binaries.items(), key=lambda one: -len(one[1])):
         count = -(-len(names) // CASES_A_PART)
-        parts += [Part(pathlib.Path(binary).name, [binary], tuple(names[at::count]), limit_s, ())
+        parts += [Part(pathlib.Path(binary).name, [binary], tuple(names[at::count]), limit_s)
                   for at in range(count)]
     return parts, cases
 
@@ -117,6 +122,8 @@ def run_part(part, directory, end, environment):
         outcome = "passed" if status == 0 else "failed"
         return [Case(part.name, outcome, "" if status == 0 else
                      f"{text}\n{of_status(status, part.limit_s)}")], text
+    if part.seed is not None:
+        environment = {**environment, "TUTTI_SEED": str(part.seed)}
     cases, left, output = [], list(part.names), ""
     while left:
         command = [*part.command, FILTER + ":".join(left), "--gtest_also_run_disabled_tests"]
@@ -134,12 +141,14 @@ def run_part(part, directory, end, environment):
             cases += [Case(name, "failed", f"it did not run: {why}") for name in rest]
             break
         left = rest
+    if part.seed is not None:
+        cases = [case._replace(name=f"{case.name} ({part.name})") for case in cases]
     return cases, output
 
 
-def run_tests(tests, directory, jobs, end, environment, log):
+def run_tests(tests, directory, jobs, end, environment, log, kept=()):
     """The cases of these tests. end: by the clock time.monotonic(); else OutOfTime."""
-    parts, cases = parts_of(tests)
+    parts, cases = parts_of(tests, kept)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool, open(log, "ab") as out:
         waiting = [pool.submit(run_part, part, directory, end, environment) for part in parts]
         try:
