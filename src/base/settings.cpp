@@ -25,39 +25,38 @@ constexpr const char* kTuneChoices[] = {"off", "live", "live:all"};
 constexpr const char* kSingleCopyChoices[] = {"auto", "on", "off", "allow", "xpmem"};
 
 constexpr auto kFirstEntries = std::to_array<Entry>({
-    {{"TUTTI", "", "on|off", "on", "Switches everything off: every call goes to the host MPI."},
+    {{SettingGroup::kEveryday, "TUTTI", "", "on|off", "on", "Off: your MPI runs every call."},
      [](Settings& s, std::string_view v) { return assign(s.on, parse_switch(v)); },
      [](const Settings& s) { return shown(s.on); }},
-    {{"TUTTI_REPORT", "--report", "1|full|FILE.json", "none",
-      "Prints a table at the end of the run: which collectives ran, how often, how long, by what, "
-      "and what the host MPI ran and why. full: also what was measured on each host. FILE.json: "
-      "writes all of it there instead. In the name %j is the job's number, %p rank 0's process, %h "
-      "its host; a second program of one `tutti run` writes FILE.2.json. See docs/mpi.md."},
+    {{SettingGroup::kEveryday, "TUTTI_REPORT", "--report", "1|full|FILE.json", "none",
+      "Prints a table at the end: which collectives ran, how often, how long, by which algorithm, "
+      "and what your MPI ran and why. full adds what was measured on each host. FILE.json writes "
+      "all of it to a file. In its name %j is the job's number, %p the process of rank 0, %h its "
+      "host. A second program of one `tutti run` writes FILE.2.json. See docs/tutorial.md."},
      [](Settings& s, std::string_view v) { return set_report(s.report, v); },
      [](const Settings& s) { return shown(s.report); }},
-    {{"TUTTI_CHECK", "--check", "0|1", "0",
-      "Compares collective, root, operator, type and bytes of all ranks before every call. Where "
-      "they "
-      "differ, the call ends with an error and a line that names the ranks. A line at the end says "
+    {{SettingGroup::kEveryday, "TUTTI_CHECK", "--check", "0|1", "0",
+      "Compares collective, root, operator, type and bytes of all ranks before each call. Where "
+      "they differ, the call ends with an error and a line names the ranks. A line at the end says "
       "how many calls were compared."},
      [](Settings& s, std::string_view v) { return assign(s.check, parse_switch(v)); },
      [](const Settings& s) { return shown(s.check); }},
-    {{"TUTTI_VERIFY", "--verify", "SHARE[:SEED]", "0",
-      "Runs that share of the calls (0.01 or 1%) by the host MPI too and compares the results. A "
-      "wrong one is a line with all that is needed to repeat it; a line at the end says how many "
-      "were compared. SEED chooses the same calls again; without it each run draws its own."},
+    {{SettingGroup::kEveryday, "TUTTI_VERIFY", "--verify", "SHARE[:SEED]", "0",
+      "Your MPI runs this share of the calls too (0.01 or 1%), and Tutti compares the results. A "
+      "difference is one line with all that repeats it. A line at the end says how many calls were "
+      "compared. SEED chooses the same calls again; without it each run draws its own."},
      set_verify,
      verify_text,
      "with a share from 0 to 1 or 0% to 100% and a seed from 1 on"},
-    {{"TUTTI_STALL", "--stall", "SECONDS", "0 (never)",
-      "Ranks that have waited so long in one collective print which ranks have not arrived, and "
-      "wait on. A line at the end says how often ranks were in one for so long."},
+    {{SettingGroup::kEveryday, "TUTTI_STALL", "--stall", "SECONDS", "0 (never)",
+      "Ranks that have waited for so long in one collective name the ranks that have not arrived. "
+      "They wait on. A line at the end says how often ranks waited for so long."},
      [](Settings& s, std::string_view v) { return assign(s.stall_s, parse_seconds(v)); },
      [](const Settings& s) { return shown(s.stall_s); },
      "or a time, as in 100ms, 10s or 5min"},
-    {{"TUTTI_START_WAIT", "--start-wait", "SECONDS", "10",
-      "In MPI_Init a rank is waited for so long. One that has not come by then counts as one "
-      "without Tutti, and all ranks run without it. Each process reads its own value. See "
+    {{SettingGroup::kSite, "TUTTI_START_WAIT", "--start-wait", "SECONDS", "10",
+      "How long MPI_Init waits for ranks that may have no Tutti. Where one does not answer in "
+      "time, one line names it and your MPI runs everything. Each process reads its own value. See "
       "docs/protocol/presence.md."},
      [](Settings& s, std::string_view v) {
          const auto seconds = parse_decimal(v);
@@ -65,71 +64,68 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
      },
      [](const Settings& s) { return shown(s.start_wait_s); },
      "above 0 and at most 1000000"},
-    {{"TUTTI_ARRIVALS", "--arrivals", "auto|on|off", "auto",
-      "Which ranks come late: every 64th call of a communicator, in the mean, is looked at, and "
-      "the report says who was last and what the others lost. Across hosts with multicast, "
-      "barriers and short allreduces whose operands may be put in parentheses in any way then "
-      "run by whoever comes last where that is faster. auto: for that choice, and where there is "
-      "a report. Members compare what they have once in a thousand calls, and hosts read each "
-      "other's clocks, by a few messages, a 200th of the time. See docs/protocol/arrival.md."},
+    {{SettingGroup::kExpert, "TUTTI_ARRIVALS", "--arrivals", "auto|on|off", "auto",
+      "Observes which ranks come late, by one call in 64 of a communicator. The report says who "
+      "was last and what the others lost. Across hosts with multicast, barriers and short integer "
+      "allreduces may switch to a tree rooted at the last arriver, if that measured faster. auto: "
+      "for that switch, and where there is a report. See docs/protocol/arrival.md."},
      [](Settings& s, std::string_view v) {
          return assign(s.arrivals, parse_auto_on_off<ArrivalsChoice>(v));
      },
      [](const Settings& s) { return shown_auto_on_off(s.arrivals); }},
-    {{"TUTTI_TUNE", "--tune", "off|live|live:all", "off",
-      "live: where a communicator makes many calls of one kind, a twentieth of them at most try "
-      "other algorithms and the host MPI's own, and the rest run by what was found to be faster; "
-      "calls that a user's rule or setting decides stay. Reductions whose bits could change, of "
-      "floating point and of user operators, with live:all alone. See docs/live.md."},
+    {{SettingGroup::kEveryday, "TUTTI_TUNE", "--tune", "off|live|live:all", "off",
+      "live: at most one call in 20 tries another algorithm or your MPI's own, and the others run "
+      "by the fastest so far. Algorithms that you chose stay. live:all also tries floating-point "
+      "sums, whose last bits may change. See docs/live.md."},
      [](Settings& s, std::string_view v) {
          if (parse_switch(v) == false) return assign(s.tune, std::optional(TuneChoice::kOff));
          return assign(s.tune, parse_word<TuneChoice>(v, {{"live", TuneChoice::kLive},
                                                           {"live:all", TuneChoice::kLiveAll}}));
      },
      [](const Settings& s) { return shown(kTuneChoices[static_cast<size_t>(s.tune)]); }},
-    {{"TUTTI_REPRODUCIBLE", "--reproducible", "0|1", "0",
-      "Combines operands in rank order always: the same bits whatever the algorithm. Costs the "
-      "tree for small reductions of large teams."},
+    {{SettingGroup::kEveryday, "TUTTI_REPRODUCIBLE", "--reproducible", "0|1", "0",
+      "Combines operands in rank order always: the same bits whatever the algorithm. Short "
+      "reductions of many ranks take longer."},
      [](Settings& s, std::string_view v) { return assign(s.reproducible, parse_switch(v)); },
      [](const Settings& s) { return shown(s.reproducible); }},
-    {{"TUTTI_HETEROGENEOUS", "--heterogeneous", "0|1", "0",
-      "Hosts do not compute alike: each element of an allreduce's result is computed on one host, "
-      "which tells it to the others, so all have the same bits (Kini 2003, 5.1)."},
+    {{SettingGroup::kSite, "TUTTI_HETEROGENEOUS", "--heterogeneous", "0|1", "0",
+      "For hosts with different processors: each element of an allreduce is computed on one host "
+      "only, so all ranks have the same bits (Kini 2003, 5.1)."},
      [](Settings& s, std::string_view v) { return assign(s.heterogeneous, parse_switch(v)); },
      [](const Settings& s) { return shown(s.heterogeneous); }},
-    {{"TUTTI_WARMUP", "--warmup", "CALLS", "2",
-      "So many first calls on a communicator go to the host MPI, so that one-shot communicators "
-      "cost nothing. Reductions of floating point and by user-defined operators never do; nothing "
-      "does under TUTTI_CHECK, TUTTI_REPRODUCIBLE and TUTTI_HETEROGENEOUS."},
+    {{SettingGroup::kExpert, "TUTTI_WARMUP", "--warmup", "CALLS", "2",
+      "How many first calls on a communicator your MPI runs, so that communicators that are used "
+      "once cost nothing. Floating-point reductions and those of user operators never go there, "
+      "nor does anything under TUTTI_CHECK, TUTTI_REPRODUCIBLE or TUTTI_HETEROGENEOUS."},
      [](Settings& s, std::string_view v) { return set_count(s.warmup_calls, v, 1u << 30); },
      [](const Settings& s) { return shown(s.warmup_calls); },
      "from 0 to 1073741824"},
-    {{"TUTTI_MEMORY", "--memory", "BYTES", "256M",
-      "Shared memory that processes of a node may use together, for all their communicators."},
+    {{SettingGroup::kSite, "TUTTI_MEMORY", "--memory", "BYTES", "256M",
+      "Shared memory that the processes of a node may use together, for all their communicators."},
      [](Settings& s, std::string_view v) {
          return set_bytes(s.memory_bytes, v, 64u << 10, 1ull << 40);
      },
      [](const Settings& s) { return shown(s.memory_bytes); },
      "from 64K to 1024G"},
-    {{"TUTTI_CHUNK", "--chunk", "BYTES", "by team size",
-      "Bytes of one pipeline chunk of the node level; 1K to 16M, rounded up to 64."},
+    {{SettingGroup::kExpert, "TUTTI_CHUNK", "--chunk", "BYTES", "by team size",
+      "Bytes of one chunk of a pipeline in shared memory, 1K to 16M, rounded up to 64."},
      [](Settings& s, std::string_view v) { return set_bytes(s.chunk_bytes, v, 1024, 16u << 20); },
      [](const Settings& s) { return s.chunk_bytes == 0 ? "" : shown(s.chunk_bytes); },
      "from 1K to 16M"},
-    {{"TUTTI_LAYOUT", "--layout", "auto|flat|tree", "auto",
-      "How ranks of a node meet: all with all, or in a tree over shared caches, NUMA domains and "
-      "sockets."},
+    {{SettingGroup::kExpert, "TUTTI_LAYOUT", "--layout", "auto|flat|tree", "auto",
+      "How the ranks of a node exchange short data: flat, all with all; tree, along shared caches, "
+      "NUMA domains and sockets."},
      [](Settings& s, std::string_view v) {
          return assign(s.layout, parse_word<LayoutChoice>(v, {{"auto", LayoutChoice::kAuto},
                                                               {"flat", LayoutChoice::kFlat},
                                                               {"tree", LayoutChoice::kTree}}));
      },
      [](const Settings& s) { return shown(kLayouts[static_cast<size_t>(s.layout)]); }},
-    {{"TUTTI_SINGLE_COPY", "--single-copy", "auto|on|off|allow|xpmem", "auto",
-      "Within a host, ranks read large data in each other's memory: auto, where they may and where "
-      "that was measured to be faster; on, wherever they may; off never. allow is auto, and where "
-      "the kernel lets only a process's parents read it (Yama) the ranks open their memory to all "
-      "processes of the user; xpmem is auto, by the kernel module XPMEM where it is there."},
+    {{SettingGroup::kSite, "TUTTI_SINGLE_COPY", "--single-copy", "auto|on|off|allow|xpmem", "auto",
+      "Ranks of a node read large data in each other's memory. auto: where the kernel permits it "
+      "and it measured faster. on: wherever it is permitted. off: never. allow: as auto, and lets "
+      "all processes of the same user read this one's memory where the kernel (Yama) permits only "
+      "parents. xpmem: as auto, by the kernel module XPMEM."},
      [](Settings& s, std::string_view v) {
          return assign(s.single_copy,
                        parse_on_off_or<SingleCopyChoice>(v, {{"auto", SingleCopyChoice::kAuto},
@@ -139,13 +135,12 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
      [](const Settings& s) {
          return shown(kSingleCopyChoices[static_cast<size_t>(s.single_copy)]);
      }},
-    {{"TUTTI_TOPOLOGY", "--topology", "SYNTHETIC", "this machine",
-      "Uses a synthetic hwloc description (\"pack:2 l3:4 core:8 pu:1\") instead of this machine; "
-      "for tests."},
+    {{SettingGroup::kTest, "TUTTI_TOPOLOGY", "--topology", "SYNTHETIC", "this machine",
+      "A synthetic hwloc description (\"pack:2 l3:4 core:8 pu:1\") in place of this machine."},
      [](Settings& s, std::string_view v) { return set_text(s.topology, v); },
      [](const Settings& s) { return shown(s.topology); }},
-    {{"TUTTI_ISA", "--isa", "auto|baseline|avx2|avx512", "auto",
-      "Instruction set of the reduction kernels, at most what the processor has; the bits of a "
+    {{SettingGroup::kExpert, "TUTTI_ISA", "--isa", "auto|baseline|avx2|avx512", "auto",
+      "The instruction set of the reduction kernels, at most what the processor has. The bits of a "
       "result do not depend on it."},
      [](Settings& s, std::string_view v) {
          return assign(s.isa, parse_word<IsaChoice>(v, {{"auto", IsaChoice::kAuto},
@@ -154,37 +149,36 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
                                                         {"avx512", IsaChoice::kAvx512}}));
      },
      [](const Settings& s) { return shown(kIsas[static_cast<size_t>(s.isa)]); }},
-    {{"TUTTI_SPIN", "--spin", "MICROSECONDS", "20",
-      "How long a waiting rank polls before it yields the processor (0 where ranks outnumber "
-      "cores)."},
+    {{SettingGroup::kExpert, "TUTTI_SPIN", "--spin", "MICROSECONDS", "20",
+      "How long a waiting rank polls before it yields the processor. Where ranks outnumber cores "
+      "it is 0."},
      [](Settings& s, std::string_view v) { return set_microseconds(s.spin_us, v, 1'000'000); },
      [](const Settings& s) { return shown(s.spin_us); },
      "from 0 to 1000000, or a time up to 1s, as in 20us"},
-    {{"TUTTI_RULES", "--rules", "FILE", "built in",
-      "Rules that choose algorithms across hosts, tried before the built-in ones; see "
-      "docs/formats/rules.md. Rank 0's file holds for all."},
+    {{SettingGroup::kSite, "TUTTI_RULES", "--rules", "FILE", "built in",
+      "A file of rules that choose algorithms across hosts, tried before the built-in rules. Rank "
+      "0's file holds for all. See docs/formats/rules.md."},
      [](Settings& s, std::string_view v) { return set_text(s.rules_file, v); },
      [](const Settings& s) { return shown(s.rules_file); }},
-    {{"TUTTI_TUNED", "--tuned", "FILE", "$XDG_CONFIG_HOME/tutti/tuned*.toml, or /etc/tutti's",
-      "What `tutti tune` has measured on this cluster with this MPI; counts behind TUTTI_RULES and "
-      "before the built-in rules. `off`: none. See docs/formats/tuned.md. Rank 0's file holds for "
-      "all."},
+    {{SettingGroup::kSite, "TUTTI_TUNED", "--tuned", "FILE",
+      "$XDG_CONFIG_HOME/tutti/tuned*.toml, or /etc/tutti's",
+      "What `tutti tune` measured on this cluster with this MPI. It counts after TUTTI_RULES and "
+      "before the built-in rules. Rank 0's file holds for all. `off`: none. See "
+      "docs/formats/tuned.md."},
      [](Settings& s, std::string_view v) { return set_file_or_off(s.tuned_file, v); },
      [](const Settings& s) { return shown(s.tuned_file); }},
-    {{"TUTTI_PRICE", "--price", "auto|on|off", "auto",
-      "Across hosts, where no rules or parameters of a file say it: messages between hosts are "
-      "measured once a communicator has made some hundreds of calls, and auto lets calls without "
-      "a reduction run by another algorithm than the built-in rules say where that is predicted to "
-      "be clearly faster (not on pretended hosts); on measures at the first call, and the lowest "
-      "price goes before the built-in rules, for reductions too; off does not measure. See "
-      "docs/price.md."},
+    {{SettingGroup::kExpert, "TUTTI_PRICE", "--price", "auto|on|off", "auto",
+      "Chooses algorithms across hosts by predicted time, where no file says otherwise. auto: "
+      "measures messages after some hundred calls of a communicator, and changes the algorithm of "
+      "calls without a reduction where another one is clearly faster. on: measures at the first "
+      "call, and chooses for reductions too. off: does not measure. See docs/price.md."},
      [](Settings& s, std::string_view v) {
          return assign(s.price, parse_auto_on_off<PriceChoice>(v));
      },
      [](const Settings& s) { return shown_auto_on_off(s.price); }},
-    {{"TUTTI_SCRATCH", "--scratch", "BYTES", "64M",
-      "Memory of one rank that the schedule of a call may use beside the program's buffers; rules "
-      "whose algorithm would need more are passed over."},
+    {{SettingGroup::kExpert, "TUTTI_SCRATCH", "--scratch", "BYTES", "64M",
+      "Memory of one rank that an algorithm may use beside the program's buffers. Algorithms that "
+      "would need more are passed over."},
      [](Settings& s, std::string_view v) {
          return set_bytes(s.scratch_bytes, v, 64u << 10, 1ull << 40);
      },
@@ -213,15 +207,22 @@ constexpr std::string_view kSpelling{kSpelled<collective, is_variable>.data(),
                                      kSpelled<collective, is_variable>.size()};
 
 constexpr std::string_view kForcedText =
-    "Runs every barrier over several hosts by this algorithm (`tutti explain barrier` names them), "
-    "or hands it to the host MPI; options as in ring:segment=64K,lanes=4,leaders=2. node:NAME "
-    "instead: every one within a host by this algorithm of the node level (node:small; `tutti "
-    "explain barrier --hosts 1`). An algorithm that cannot run a call is that call's error.";
+    "Runs each barrier over several hosts by this algorithm, or by your MPI (host); options as in "
+    "ring:segment=64K,lanes=4,leaders=2. `tutti explain barrier` lists the names. node:NAME: each "
+    "barrier within a host by this algorithm of the node level (`tutti explain barrier --hosts "
+    "1`). A call that the algorithm cannot run ends with an error.";
+options as in ring : segment = 64K, lanes = 4,
+                     leaders = 2. node
+    : NAME
+      "
+      "instead: every one within a host by this algorithm of the node level (node:small; `tutti "
+      "explain barrier --hosts 1`). An algorithm that cannot run a call is that call's error.";
 
 // One a collective, by tutti_collective.
 constexpr auto kForcedEntries = []<size_t... i>(std::index_sequence<i...>) {
     return std::array<Entry, sizeof...(i)>{
-        {{{kSpelling<i, true>, kSpelling<i, false>, "NAME[:OPTIONS]|node:NAME|host", "by the rules",
+        {{{SettingGroup::kExpert, kSpelling<i, true>, kSpelling<i, false>,
+           "NAME[:OPTIONS]|node:NAME|host", "by the rules",
            i == 0 ? kForcedText : std::string_view("The same for this collective.")},
           set_forced<static_cast<tutti_collective>(i)>,
           [](const Settings& s) { return shown(s.forced[i]); }}...}};
@@ -229,44 +230,44 @@ constexpr auto kForcedEntries = []<size_t... i>(std::index_sequence<i...>) {
 (std::make_index_sequence<TUTTI_COLLECTIVE_COUNT>());
 
 constexpr auto kLastEntries = std::to_array<Entry>({
-    {{"TUTTI_FAULTS", "--faults", "drop:P,dup:P,reorder:N,fail:N,seed:N", "none",
-      "Makes the network worse, by seed, for tests: loses and doubles so many of the packets that "
-      "a rank receives, lets up to N (at most 64) overtake another, gives up each multicast group "
-      "after N packets. Of the host MPI's messages, which nothing may lose, it only holds some "
-      "back."},
+    {{SettingGroup::kTest, "TUTTI_FAULTS", "--faults", "drop:P,dup:P,reorder:N,fail:N,seed:N",
+      "none",
+      "Makes the network worse, by seed. drop and dup: the share of received packets that are lost "
+      "or doubled. reorder: how many (at most 64) overtake another. fail: a multicast group is "
+      "given up after so many packets. Messages of your MPI are only delayed."},
      set_faults,
      [](const Settings& s) { return shown(s.faults_text); }},
-    {{"TUTTI_FABRIC", "--fabric", "FILE", "/etc/tutti/fabric.*, or Slurm's",
-      "What describes the cluster: which hosts share a switch. Rank 0 reads it; algorithms then go "
-      "along the switches. `off`: none. See docs/formats/topology.md."},
+    {{SettingGroup::kSite, "TUTTI_FABRIC", "--fabric", "FILE", "/etc/tutti/fabric.*, or Slurm's",
+      "A file that describes the cluster: which hosts share a switch. Rank 0 reads it, and "
+      "algorithms follow the switches. `off`: none. See docs/formats/topology.md."},
      [](Settings& s, std::string_view v) { return set_file_or_off(s.fabric_file, v); },
      [](const Settings& s) { return shown(s.fabric_file); }},
-    {{"TUTTI_MPI_LIBRARY", "", "FILE", "found by `tutti run`",
-      "The host MPI's libmpi, for `tutti bench`."},
+    {{SettingGroup::kExpert, "TUTTI_MPI_LIBRARY", "", "FILE", "found by `tutti run`",
+      "The libmpi of your MPI, for `tutti bench`."},
      [](Settings& s, std::string_view v) { return set_text(s.mpi_library, v); },
      [](const Settings& s) { return shown(s.mpi_library); }},
-    {{"TUTTI_REPORT_MARK", "", "FILE", "set by `tutti run`",
-      "Internal: a file that is touched when a report has been given."},
+    {{SettingGroup::kInternal, "TUTTI_REPORT_MARK", "", "FILE", "set by `tutti run`",
+      "A file that is touched when a report was given."},
      [](Settings& s, std::string_view v) { return set_text(s.report_mark, v); },
      [](const Settings& s) { return shown(s.report_mark); }},
-    {{"TUTTI_RULES_TEXT", "", "RULES", "read from TUTTI_RULES",
-      "Internal: the rules that rank 0 read, as it hands them to all ranks."},
+    {{SettingGroup::kInternal, "TUTTI_RULES_TEXT", "", "RULES", "read from TUTTI_RULES",
+      "The rules that rank 0 read, as it sends them to all ranks."},
      [](Settings& s, std::string_view v) { return set_text(s.rules_text, v); },
      [](const Settings& s) { return shown(s.rules_text); }},
-    {{"TUTTI_SITE_NAMES", "", "NAMES", "read from the site's file",
-      "Internal: the settings among rank 0's that its site gives (docs/formats/settings.md)."},
+    {{SettingGroup::kInternal, "TUTTI_SITE_NAMES", "", "NAMES", "read from the site's file",
+      "The settings of rank 0 that its site gives (docs/formats/settings.md)."},
      [](Settings& s, std::string_view v) { return set_text(s.site_names, v); },
      [](const Settings& s) { return shown(s.site_names); }},
-    {{"TUTTI_SITE_OFF", "", "REASON", "read from the site's file",
-      "Internal: why rank 0's site wants everything to go to the host MPI."},
+    {{SettingGroup::kInternal, "TUTTI_SITE_OFF", "", "REASON", "read from the site's file",
+      "Why rank 0's site wants your MPI to run everything."},
      [](Settings& s, std::string_view v) { return set_text(s.site_off, v); },
      [](const Settings& s) { return shown(s.site_off); }},
-    {{"TUTTI_TUNED_NAME", "", "FILE|off", "found by rank 0",
-      "Internal: the tuned file that rank 0 took."},
+    {{SettingGroup::kInternal, "TUTTI_TUNED_NAME", "", "FILE|off", "found by rank 0",
+      "The tuned file that rank 0 took."},
      [](Settings& s, std::string_view v) { return set_text(s.tuned_name, v); },
      [](const Settings& s) { return shown(s.tuned_name); }},
-    {{"TUTTI_TUNED_TEXT", "", "RULES", "read by rank 0",
-      "Internal: what rank 0 read in it, as it hands it to all ranks."},
+    {{SettingGroup::kInternal, "TUTTI_TUNED_TEXT", "", "RULES", "read by rank 0",
+      "What rank 0 read in it, as it sends it to all ranks."},
      [](Settings& s, std::string_view v) { return set_text(s.tuned_text, v); },
      [](const Settings& s) { return shown(s.tuned_text); }},
 });

@@ -137,7 +137,25 @@ struct Settings {
     std::vector<std::string> unknown;
 };
 
+// For whom a setting is, in the order of the documentation.
+enum class SettingGroup { kEveryday, kSite, kExpert, kTest, kInternal };
+struct SettingGroupDoc {
+    std::string_view title;  // "Everyday"
+    std::string_view text;   // a sentence about such settings
+};
+inline constexpr auto kSettingGroups = std::to_array<SettingGroupDoc>({
+    {"Everyday", "What runs of a program need."},
+    {"Site", "What a cluster needs, once for all runs; see docs/formats/settings.md."},
+    {"Expert", "What tunes one part. The defaults measure, or were measured."},
+    {"Test", "What tests of Tutti itself need."},
+    {"Internal", "What `tutti run` and rank 0 tell the ranks. Do not set them."},
+});
+constexpr const SettingGroupDoc& doc_of(SettingGroup group) {
+    return kSettingGroups[static_cast<size_t>(group)];
+}
+
 struct SettingDoc {
+    SettingGroup group;
     std::string_view variable;  // "TUTTI_CHECK"
     std::string_view option;    // "--check", or empty where there is no twin
     std::string_view value;     // what it takes, as in a usage line: "0|1", "SECONDS"

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "cli/settings_page.h"
 #include "select/rules.h"
 #include "topo/node_topology.h"
 
@@ -19,6 +20,16 @@ bool is_switch(const SettingDoc& doc) {
     return doc.value.starts_with("0|1") || doc.value.starts_with("1|");
 }
 
+// As a user would write it first.
+std::string example_of(const SettingDoc& doc) {
+    constexpr auto kValues = std::to_array<std::pair<std::string_view, std::string_view>>(
+        {{"--verify", "=1%"}, {"--stall", "=10"}, {"--tune", "=live"}});
+    for (const auto& [option, value] : kValues) {
+        if (option == doc.option) return std::string(option).append(value);
+    }
+    return std::string(doc.option);
+}
+
 const SettingDoc* find_option(std::string_view option) {
     const auto docs = setting_docs();
     const auto found = std::find_if(docs.begin(), docs.end(), [&](const SettingDoc& doc) {
@@ -28,7 +39,7 @@ const SettingDoc* find_option(std::string_view option) {
 }
 
 std::vector<std::string_view> known_options() {
-    std::vector<std::string_view> known{"--help"};
+    std::vector<std::string_view> known{"--help", "--help-all"};
     for (const SettingDoc& doc : setting_docs()) {
         if (!doc.option.empty()) known.push_back(doc.option);
     }
@@ -80,11 +91,19 @@ struct Parser {
         // Only for the help text: the command was split off before.
         app.add_option("COMMAND", values["COMMAND"], "mpirun -n 4 ./app, or any other; behind --")
             ->type_name("...");
+        app.set_help_all_flag("--help-all", "This text");
+        for (const SettingGroupDoc& group : kSettingGroups) add_options(group);
+    }
+
+  private:
+    // Headings stand in the order in which options are added.
+    void add_options(const SettingGroupDoc& group) {
         for (const SettingDoc& doc : setting_docs()) {
-            if (doc.option.empty()) continue;
+            if (doc.option.empty() || &doc_of(doc.group) != &group) continue;
             app.add_option(std::string(doc.option), values[doc.variable], std::string(doc.text))
                 ->type_name(is_switch(doc) ? fmt::format("[={}]", doc.value)
                                            : std::string(doc.value))
+                ->group(std::string(group.title))
                 ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
         }
     }
@@ -95,8 +114,8 @@ struct Parser {
 Result<Done> check_words(std::span<const std::string> own) {
     for (const std::string& word : own) {
         const std::string_view name = std::string_view(word).substr(0, word.find('='));
-        if (word == "--help" || word == "-h") continue;
-        if (name == "--help") {
+        if (word == "--help" || word == "--help-all" || word == "-h") continue;
+        if (name == "--help" || name == "--help-all") {
             return Error{ErrorCode::kArgument,
                          fmt::format("{}: expected no value", printable(word))};
         }
@@ -161,6 +180,9 @@ Result<RunArguments> parse_run_arguments(std::span<const std::string> arguments,
     } catch (const CLI::CallForHelp&) {
         result.help = true;
         return result;
+    } catch (const CLI::CallForAllHelp&) {
+        result.help_all = true;
+        return result;
     } catch (const CLI::Error& error) {
         std::string message = error.what();
         std::replace(message.begin(), message.end(), '\n', ' ');
@@ -197,6 +219,24 @@ Error name_options(const RunArguments& arguments, const Error& error) {
     return error;
 }
 
-std::string run_help() { return Parser().app.help(); }
+std::string run_help() {
+    std::string text =
+        "Runs a command; the collectives of its MPI programs go through Tutti.\n"
+        "Usage: tutti run [OPTIONS] -- COMMAND...\n\n";
+    for (const SettingDoc& doc : setting_docs()) {
+        if (doc.group != SettingGroup::kEveryday || doc.option.empty()) continue;
+        text += fmt::format("{}{}{}{}\n", doc.option, is_switch(doc) ? "[=" : " ", doc.value,
+                            is_switch(doc) ? "]" : "");
+        text += wrapped(doc.text.substr(0, doc.text.find(". ")), "    ");
+        text += fmt::format("    tutti run {} -- mpirun -n 8 ./app\n", example_of(doc));
+    }
+    return text +
+           "\nWith TUTTI=off in the environment your MPI runs every call. Each option is a "
+           "variable "
+           "too:\nTUTTI_CHECK=1 is --check. `tutti run --help-all` shows all options, "
+           "docs/settings.md all variables.\n";
+}
+
+std::string run_help_all() { return Parser().app.help("", CLI::AppFormatMode::Normal); }
 
 }  // namespace tutti::cli

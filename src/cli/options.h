@@ -13,6 +13,7 @@ namespace tutti::cli {
 
 struct RunArguments {
     bool help = false;
+    bool help_all = false;
     std::vector<std::string> entries;  // "TUTTI_NAME=value": the environment's, then the options'
     Settings settings;                 // parsed from them
     std::vector<std::string> command;
@@ -32,8 +33,9 @@ Result<Done> check_settings(const Settings& settings);
 // "TUTTI_BCAST=rnig: ...".
 Error name_options(const RunArguments& arguments, const Error& error);
 
-// What `tutti run --help` prints.
+// What `tutti run --help` prints: one screen. And --help-all: every option.
 std::string run_help();
+std::string run_help_all();
 
 // "unknown option --reprot; did you mean --report?"
 Error unknown_word(std::string_view what, std::string_view word,

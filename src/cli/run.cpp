@@ -227,8 +227,8 @@ int run_main(std::span<const std::string> words) {
     auto arguments = parse_run_arguments(words, tutti_entries(environ));
     if (!arguments) return complain(arguments.error().message);
     RunArguments& run = arguments.value();
-    if (run.help) {
-        fmt::print("{}", run_help());
+    if (run.help || run.help_all) {
+        fmt::print("{}", run.help ? run_help() : run_help_all());
         return 0;
     }
     // What every rank would refuse is refused here, once.

@@ -26,23 +26,12 @@ one line. The variables that module systems set for every package (`TUTTI_ROOT`,
 
 A site may give defaults, and switch everything off, in `/etc/tutti/settings.toml`
 ([formats/settings.md](formats/settings.md)); `tutti info` says where each setting comes from.
+)";
 
+constexpr std::string_view kTableHead = R"(
 | Variable | Option | Value | Default | Meaning |
 |---|---|---|---|---|
 )";
-
-// Breaks a sentence into indented lines.
-std::string wrapped(std::string_view text, std::string_view indent) {
-    std::string result;
-    while (!text.empty()) {
-        size_t end = text.size();
-        if (end > kTextColumns) end = text.rfind(' ', kTextColumns);
-        result += fmt::format("{}{}\n", indent, text.substr(0, end));
-        text.remove_prefix(end);
-        if (text.starts_with(' ')) text.remove_prefix(1);
-    }
-    return result;
-}
 
 // "|" would end a cell of a table.
 std::string cell(std::string_view text) {
@@ -56,22 +45,42 @@ std::string cell(std::string_view text) {
 
 }  // namespace
 
+std::string wrapped(std::string_view text, std::string_view indent) {
+    std::string result;
+    while (!text.empty()) {
+        size_t end = text.size();
+        if (end > kTextColumns) end = text.rfind(' ', kTextColumns);
+        result += fmt::format("{}{}\n", indent, text.substr(0, end));
+        text.remove_prefix(end);
+        if (text.starts_with(' ')) text.remove_prefix(1);
+    }
+    return result;
+}
+
 std::string settings_text() {
     std::string text;
-    for (const SettingDoc& doc : setting_docs()) {
-        text += fmt::format("{}={}", doc.variable, doc.value);
-        if (!doc.option.empty()) text += fmt::format("   {}", doc.option);
-        text += fmt::format("   default: {}\n{}", doc.fallback, wrapped(doc.text, "    "));
+    for (const SettingGroupDoc& group : kSettingGroups) {
+        text += fmt::format("{}{}: {}\n\n", text.empty() ? "" : "\n", group.title, group.text);
+        for (const SettingDoc& doc : setting_docs()) {
+            if (&doc_of(doc.group) != &group) continue;
+            text += fmt::format("{}={}", doc.variable, doc.value);
+            if (!doc.option.empty()) text += fmt::format("   {}", doc.option);
+            text += fmt::format("   default: {}\n{}", doc.fallback, wrapped(doc.text, "    "));
+        }
     }
     return text;
 }
 
 std::string settings_markdown() {
     std::string text(kIntroduction);
-    for (const SettingDoc& doc : setting_docs()) {
-        const std::string option = doc.option.empty() ? "" : fmt::format("`{}`", doc.option);
-        text += fmt::format("| `{}` | {} | {} | {} | {} |\n", doc.variable, option, cell(doc.value),
-                            cell(doc.fallback), cell(doc.text));
+    for (const SettingGroupDoc& group : kSettingGroups) {
+        text += fmt::format("\n## {}\n\n{}\n{}", group.title, group.text, kTableHead);
+        for (const SettingDoc& doc : setting_docs()) {
+            if (&doc_of(doc.group) != &group) continue;
+            const std::string option = doc.option.empty() ? "" : fmt::format("`{}`", doc.option);
+            text += fmt::format("| `{}` | {} | {} | {} | {} |\n", doc.variable, option,
+                                cell(doc.value), cell(doc.fallback), cell(doc.text));
+        }
     }
     return text;
 }

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace tutti::cli {
+
+// Broken into lines, each behind the indent.
+std::string wrapped(std::string_view text, std::string_view indent);
 
 std::string settings_text();
 std::string settings_markdown();

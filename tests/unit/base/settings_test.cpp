@@ -415,6 +415,10 @@ TEST(Settings, TheTableIsSound) {
         EXPECT_FALSE(doc.value.empty());
         EXPECT_FALSE(doc.fallback.empty());
         EXPECT_TRUE(doc.text.ends_with('.')) << doc.variable;
+        EXPECT_EQ(doc.group == SettingGroup::kInternal, doc.option.empty() &&
+                                                            doc.variable != "TUTTI" &&
+                                                            doc.variable != "TUTTI_MPI_LIBRARY")
+            << doc.variable;
     }
 }
 

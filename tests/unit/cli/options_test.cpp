@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cli/settings_page.h"
 
 namespace tutti::cli {
@@ -30,8 +32,24 @@ TEST(RunArguments, TheCommandBeginsBehindTheOptions) {
     EXPECT_EQ(command_of({"--", "--", "a"}), (Words{"--", "a"}));
 }
 
-TEST(RunArguments, EverySettingWithATwinHasAnOption) {
+TEST(RunArguments, HelpIsOneScreenOfEverydayOptions) {
     const std::string help = run_help();
+    EXPECT_LE(std::ranges::count(help, '\n'), 30);
+    for (const SettingDoc& doc : setting_docs()) {
+        if (doc.option.empty()) continue;
+        const bool is_there = help.find("\n" + std::string(doc.option)) != std::string::npos;
+        EXPECT_EQ(is_there, doc.group == SettingGroup::kEveryday) << doc.option;
+    }
+    EXPECT_NE(help.find("    tutti run --verify=1% -- mpirun -n 8 ./app\n"), std::string::npos);
+}
+
+TEST(RunArguments, EverySettingWithATwinHasAnOption) {
+    const std::string help = run_help_all();
+    for (const SettingGroupDoc& group : kSettingGroups) {
+        const bool has_options = &group != &doc_of(SettingGroup::kInternal);
+        const bool is_there = help.find(std::string(group.title) + ":") != std::string::npos;
+        EXPECT_EQ(is_there, has_options) << group.title;
+    }
     for (const SettingDoc& doc : setting_docs()) {
         if (doc.option.empty()) continue;
         EXPECT_NE(help.find(std::string(doc.option) + " "), std::string::npos) << doc.option;
@@ -87,9 +105,12 @@ TEST(RunArguments, ErrorsAreOneLine) {
 }
 
 TEST(RunArguments, HelpNeedsNoCommand) {
-    const auto parsed = parse_run_arguments(Words{"--help"}, {});
-    ASSERT_TRUE(parsed);
-    EXPECT_TRUE(parsed.value().help);
+    for (const bool is_all : {false, true}) {
+        const auto parsed = parse_run_arguments(Words{is_all ? "--help-all" : "--help"}, {});
+        ASSERT_TRUE(parsed);
+        EXPECT_EQ(parsed.value().help, !is_all);
+        EXPECT_EQ(parsed.value().help_all, is_all);
+    }
 }
 
 TEST(SettingsPage, HasEverySetting) {
