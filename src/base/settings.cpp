@@ -211,12 +211,6 @@ constexpr std::string_view kForcedText =
     "ring:segment=64K,lanes=4,leaders=2. `tutti explain barrier` lists the names. node:NAME: each "
     "barrier within a host by this algorithm of the node level (`tutti explain barrier --hosts "
     "1`). A call that the algorithm cannot run ends with an error.";
-options as in ring : segment = 64K, lanes = 4,
-                     leaders = 2. node
-    : NAME
-      "
-      "instead: every one within a host by this algorithm of the node level (node:small; `tutti "
-      "explain barrier --hosts 1`). An algorithm that cannot run a call is that call's error.";
 
 // One a collective, by tutti_collective.
 constexpr auto kForcedEntries = []<size_t... i>(std::index_sequence<i...>) {
