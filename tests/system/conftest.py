@@ -2,7 +2,9 @@
 """Fixtures of the system tests: `mpi` is every MPI of this machine, in turn; and what make test
 runs of tests that have many cases under many MPIs."""
 import collections
+import itertools
 import os
+import pathlib
 import zlib
 
 import pytest
@@ -13,56 +15,101 @@ import harness
 MPIS = harness.all_mpis()
 
 
-FIXTURES = ("mpi", "debian_mpi", "one_of_each", "mpi4py")
+FIXTURES = ("mpi", "debian_mpi", "one_of_each", "mpi4py", "wrong_host")
 
 
-def of_each_kind(names, count, turn):
-    """At least one of each of Open MPI, MPICH and Intel MPI, and of all so many. Of the versions of
-    one kind each has its turn."""
+# of the system tests, by their meaning
+MARKS = ("check: make check runs it too, under one MPI",
+         "each_kind: depends on the MPI, so that make test runs it under one of each kind at least",
+         "alone: measures, or shapes links: make test runs nothing beside it")
+
+
+def pytest_configure(config):
+    for mark in MARKS:
+        config.addinivalue_line("markers", mark)
+
+
+def kind_of(name):
+    """openmpi, mpich or impi."""
+    return name.split("-")[1]
+
+
+def in_turn(names, turn):
+    """These MPIs, beginning at another one each turn, and those of one kind apart."""
     kinds = collections.defaultdict(list)
     for name in names:
-        kinds[name.split("-")[1]].append(name)
-    chosen = [versions.pop(turn % len(versions)) for versions in kinds.values()]
-    others = [name for versions in kinds.values() for name in versions]
-    return chosen + others[:max(0, count - len(chosen))]
+        kinds[kind_of(name)].append(name)
+    rounds = [name for versions in itertools.zip_longest(*kinds.values())
+              for name in versions if name]
+    begin = turn % max(1, len(rounds))
+    return rounds[begin:] + rounds[:begin]
 
 
-def of_the_short_tier(found, turn):
+def of_the_short_tier(found, turn, of_each_kind=False):
     """What make test runs of a test that has cases under several MPIs, a list of (name, case): the
-    cases are dealt to the MPIs in turn, so that each runs once and each kind of MPI runs some; where
-    there are more MPIs than that takes, the turn says which. What is not installed gets one, to be
-    skipped by name. Under TESTS_LONG (make nightly) all run."""
+    cases are dealt to the MPIs, so that each case runs once; the turn says where that begins.
+    of_each_kind: each kind of MPI runs one at least. What is not installed gets one, to be skipped
+    by name. Under TESTS_LONG (make nightly) all run."""
     cases = list(dict.fromkeys(case for _, case in found))
     names = list(dict.fromkeys(name for name, _ in found))
-    here = [name for name in names if not MPIS[name].missing()]
+    here = in_turn([name for name in names if not MPIS[name].missing()], turn)
     kept = {(name, cases[0]) for name in names if name not in here}
-    here = of_each_kind(here, len(cases), turn)
-    for i in range(max(len(here), len(cases)) if here else 0):
+    count = len(cases)
+    if of_each_kind:
+        count = max(count, len({kind_of(name) for name in here}))
+    for i in range(count if here else 0):
         # Each round begins one further on: every second case is often of one kind.
         kept.add((here[(i + i // len(here)) % len(here)], cases[i % len(cases)]))
     return kept
 
 
+def of_the_check(found):
+    """What make check runs of such a test: every case, under the first MPI that is installed."""
+    here = [name for name, _ in found if not MPIS[name].missing()]
+    return {one for one in found if one[0] == here[0]} if here else set(found[:1])
+
+
+def mpi_and_case(item):
+    """(name of its MPI, what its id says beside that); None where it takes no MPI in turn."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    name = next((parameters[fixture] for fixture in FIXTURES if fixture in parameters), None)
+    return (name, item.callspec.id.replace(name, "")) if name else None
+
+
+def kept_of(items):
+    """Those that this tier runs."""
+    if harness.CHECK:
+        items = [item for item in items if item.get_closest_marker("check")]
+    tests = collections.defaultdict(list)
+    for item in items:
+        # By file and name, as tests of one name in several files are to meet several MPIs.
+        tests[item.path.name, getattr(item, "originalname", item.name)].append(item)
+    kept = set()
+    for test, cases in tests.items():
+        found = [mpi_and_case(item) for item in cases]
+        if None in found:
+            kept.update(cases)
+            continue
+        turn = zlib.crc32("::".join(test).encode()) + harness.TURN
+        of_tier = of_the_check(found) if harness.CHECK else of_the_short_tier(
+            found, turn, cases[0].get_closest_marker("each_kind") is not None)
+        kept.update(item for item, one in zip(cases, found) if one in of_tier)
+    return kept
+
+
 @pytest.hookimpl(trylast=True)  # behind -k, which may leave one MPI
 def pytest_collection_modifyitems(config, items):
-    """Takes away what is not of this tier. A case is what the test's id says beside the MPI."""
+    """Takes away what is not of this tier, and leaves the number of what waits for the night to
+    the file TESTS_AT_NIGHT."""
     if harness.LONG:
         return
-    tests, places = collections.defaultdict(list), {}
-    for item in items:
-        parameters = item.callspec.params if hasattr(item, "callspec") else {}
-        name = next((parameters[fixture] for fixture in FIXTURES if fixture in parameters), None)
-        if name:
-            places[item] = (name, item.callspec.id.replace(name, ""))
-            tests[item.path, item.originalname].append(places[item])
-    # By file and name, as tests of one name in several files are to meet several MPIs.
-    kept = {test: of_the_short_tier(found, zlib.crc32(f"{test[0].name}::{test[1]}".encode()))
-            for test, found in tests.items()}
-    left = {item for item, place in places.items()
-            if place not in kept[item.path, item.originalname]}
+    kept = kept_of(items)
+    left = [item for item in items if item not in kept]
+    if "TESTS_AT_NIGHT" in os.environ:
+        pathlib.Path(os.environ["TESTS_AT_NIGHT"]).write_text(f"{len(left)}\n")
     if left:
-        config.hook.pytest_deselected(items=list(left))
-        items[:] = [item for item in items if item not in left]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item in kept]
 
 
 def usable(name):

@@ -24,6 +24,9 @@ PEERS = ROOT / "build" / "peers"
 TUTTI = pathlib.Path(os.environ.get("SYSTEST_TUTTI", ROOT / "build" / "bin" / "tutti")).resolve()
 BARE = os.environ.get("SYSTEST_BARE") == "1"
 LONG = bool(os.environ.get("TESTS_LONG"))  # make nightly
+CHECK = bool(os.environ.get("TESTS_CHECK"))  # make check
+# Which MPI runs a test that needs one only: another one at each commit.
+TURN = int(os.environ.get("TUTTI_FIRST_SEED", "1"))
 # Of tests that take long, where make test has others of the same kind.
 AT_NIGHT = "at night: TESTS_LONG=1"
 NIGHT = pytest.mark.skipif(not LONG, reason=AT_NIGHT)
@@ -219,10 +222,13 @@ class Mpi:
         newest = max(one.stat().st_mtime for one in (source, *source.parent.glob("*.h")))
         if not target.exists() or target.stat().st_mtime < newest:
             target.parent.mkdir(parents=True, exist_ok=True)
-            made = subprocess.run([str(p) for p in self.compile_command(source, target, shared, flags)],
+            # Another process may compile it, or run it, at the same time.
+            part = target.with_suffix(f".{os.getpid()}")
+            made = subprocess.run([str(p) for p in self.compile_command(source, part, shared, flags)],
                                   capture_output=True, text=True)
             assert made.returncode == 0, made.stderr
             assert "warning" not in made.stderr, made.stderr
+            part.replace(target)
         return target
 
     def launch(self, program, ranks, *args, tutti=True, options=(), env=None, timeout=TIMEOUT_S,

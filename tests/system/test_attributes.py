@@ -4,6 +4,8 @@ import pytest
 
 from harness import BARE, expect_taken_over
 
+pytestmark = pytest.mark.each_kind
+
 
 @pytest.mark.parametrize("hosts", [1, 2])
 @pytest.mark.parametrize("what", ["free", "disconnect", "error", "copy", "replace"])

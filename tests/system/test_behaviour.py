@@ -12,6 +12,7 @@ from harness import (BARE, LONG, PRELOAD, PROGRAMS, ROOT, TUTTI, WORK, all_mpis,
 needs_tutti = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
 
 
+@pytest.mark.check
 def test_progress_while_waiting(mpi):
     outcome = mpi.launch("progress", 3, timeout=60).passed()
     expect_taken_over(outcome.report, 3)
@@ -81,6 +82,7 @@ def test_spawned_processes_without_tutti(mpi):
 @needs_tutti
 @pytest.mark.parametrize("what", ["collective", "root", "operator", "type", "kind", "bytes", "foreign", "host",
                                   "first", "first-foreign"])
+@pytest.mark.check
 def test_check_names_the_ranks(debian_mpi, what):
     outcome = debian_mpi.launch("misuse", 3, what, options=["--check=1"], timeout=60,
                                 wrap=swept(), with_report=False)
@@ -91,6 +93,7 @@ def test_check_names_the_ranks(debian_mpi, what):
     assert "mismatch" in lines[0] and "rank 1:" in lines[0] and "ranks 0, 2:" in lines[0], lines
 
 
+@pytest.mark.check
 def test_check_passes_legal_programs(mpi):
     outcome = mpi.launch("misuse", 3, "legal", options=["--check=1"]).passed()
     assert not outcome.lines(), str(outcome)
@@ -124,6 +127,7 @@ def launch_preloaded(mpi, variable, value, *program):
     ("TUTTI_CHECK", "maybe", ["TUTTI_CHECK=maybe"]),
     ("TUTTI_STALL", "soon", ["TUTTI_STALL=soon"]),
 ])
+@pytest.mark.check
 def test_bad_settings_end_at_init(mpi, variable, value, words):
     """The command refuses them before the run; a program preloaded by hand refuses them itself."""
     assert PRELOAD.exists(), PRELOAD
@@ -277,12 +281,14 @@ def test_large_counts_of_any_host(mpi):
     mpi.launch("large_counts", 3).passed()
 
 
+@pytest.mark.check
 def test_switched_off(mpi):
     outcome = mpi.launch("simple", 2, env={"TUTTI": "off"}).passed()
     assert outcome.report is None or outcome.report.calls("tutti") == 0, str(outcome)
 
 
 @needs_tutti
+@pytest.mark.check
 def test_programs_that_are_no_mpi_programs():
     need_tutti()
     outcome = run_command([TUTTI, "run", "--", "bash", "-c", "echo hi; exit 7"])
@@ -293,6 +299,7 @@ def test_programs_that_are_no_mpi_programs():
 
 
 @needs_tutti
+@pytest.mark.check
 def test_report_on_standard_error(mpi):
     program = mpi.compile("simple")
     outcome = run_command([TUTTI, "run", "--report", "--", mpi.launcher, *mpi.flags, "-n", "2",
@@ -314,6 +321,7 @@ def tool_counts(mpi, preloads):
 
 @needs_tutti
 @pytest.mark.parametrize("first", ["tool", "tutti"])
+@pytest.mark.check
 def test_profiling_tool_sees_every_call_once(mpi, first):
     tool = mpi.compile("tool", shared=True)
     order = [tool, PRELOAD] if first == "tool" else [PRELOAD, tool]

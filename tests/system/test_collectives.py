@@ -12,15 +12,18 @@ def skip_bare(mpi, name, why):
         pytest.skip(f"{name} without Tutti: {why}")
 
 
+@pytest.mark.check
 def test_moves(mpi):
     expect_taken_over(mpi.launch("moves", 3, "edges").passed().report, 3, MOVES)
 
 
+@pytest.mark.check
 def test_reductions(mpi):
     outcome = mpi.launch("reductions", 3).passed()
     expect_taken_over(outcome.report, 3, ("barrier", "reduce", "allreduce"))
 
 
+@pytest.mark.check
 def test_derived_datatypes(mpi):
     skip_bare(mpi, "pypi-impi", "chooses its allgather by the local datatype and fails")
     # Intel MPI crashes in its own gather of unlike datatypes, to which the first calls would go.
@@ -28,11 +31,13 @@ def test_derived_datatypes(mpi):
     expect_taken_over(mpi.launch("layouts", 3, options=options).passed().report, 3, MOVES)
 
 
+@pytest.mark.check
 def test_user_operators(mpi):
     expect_taken_over(mpi.launch("user_ops", 3).passed().report, 3, ("reduce", "allreduce"))
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.check
 def test_random_mixed_from_threads(mpi, ranks):
     skip_bare(mpi, "debian-mpich", "crashes in a reduce in place at a root other than 0")
     outcome = mpi.launch("random_mixed", ranks, "--seed", 20 + ranks, "--calls", 1000).passed()
@@ -92,6 +97,7 @@ DIRECT = "--reduce-scatter-block=direct"
 @pytest.mark.parametrize("ranks, options", [(2, []), (3, []), (3, ["--hosts=2", DIRECT]),
                                             (4, ["--hosts=2:round-robin", DIRECT])],
                          ids=["2", "3", "hosts", "round-robin"])
+@pytest.mark.check
 def test_reduce_scatter_block(mpi, ranks, options):
     outcome = mpi.launch("reduce_scatter", ranks, options=options).passed()
     expect_taken_over(outcome.report, ranks, ("reduce_scatter_block",))

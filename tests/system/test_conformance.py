@@ -4,6 +4,8 @@ import pytest
 
 from harness import ROOT, TUTTI, run_command
 
+pytestmark = pytest.mark.each_kind
+
 LIBRARY = TUTTI.parent.parent / "lib" / "libconformance_processes.so"
 RANKS = 3  # of the suite
 

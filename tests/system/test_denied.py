@@ -10,6 +10,8 @@ import pytest
 from harness import BARE
 from test_multicast import ON
 
+pytestmark = pytest.mark.each_kind
+
 GETRANDOM = 318  # x86-64
 WHICH = pytest.mark.parametrize("error", [errno.EPERM, errno.ENOSYS], ids=["EPERM", "ENOSYS"])
 SECRET = ["--hosts=3", "--mcast-secret=1"]

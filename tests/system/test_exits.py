@@ -7,6 +7,8 @@ import pytest
 
 from harness import BARE, PRELOAD, TUTTI
 
+pytestmark = pytest.mark.each_kind
+
 needs_tutti = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
 
 # The first ends a process whose settings are wrong, and does nothing else. The others are of
@@ -18,6 +20,7 @@ AT_EXIT = {"_ZN5tutti3mpi24keep_from_older_handlersEv",
 
 @pytest.mark.parametrize("used", ["", "used"])
 @pytest.mark.parametrize("way", ["atexit", "destructor", "library", "thread", "thread_early"])
+@pytest.mark.check
 def test_last_calls_come_late(mpi, way, used):
     """On pretended hosts, with new communicators, and sizes and kinds of calls not seen before."""
     args = [way]

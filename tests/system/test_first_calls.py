@@ -8,6 +8,7 @@ ON_HOSTS = [[], ["--hosts=2"]]
 
 
 @pytest.mark.parametrize("options", [*ON_HOSTS, ["--hosts=2", "--mcast=on"], ["--check=1"]])
+@pytest.mark.check
 def test_a_rejected_call_is_no_call(mpi, options):
     """An error that one rank alone gets for its arguments ends nothing and shifts no count."""
     outcome = mpi.launch("rejected", 2, options=options).passed()

@@ -4,11 +4,14 @@ import pytest
 
 from harness import BARE, expect_taken_over
 
+pytestmark = pytest.mark.each_kind
+
 OPTIONS = {"plain": [], "verify": ["--verify=100%"], "check": ["--check"]}
 
 
 @pytest.mark.parametrize("with_report", [True, False], ids=["report", "no-report"])
 @pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.check
 def test_handler_frees_its_communicator(mpi, options, with_report):
     outcome = mpi.launch("handler_frees", 3, options=OPTIONS[options], with_report=with_report,
                          env={"TUTTI_WARMUP": "1"}).passed()

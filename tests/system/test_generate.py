@@ -91,6 +91,7 @@ def test_against_the_host(debian_mpi, tmp_path, name, file, text, options, ranks
     assert outcome.out.endswith(f" checks of tutti_allreduce_{name} on {found} ranks\n"), outcome
 
 
+@pytest.mark.check
 def test_it_compiles_without_a_warning(mpi, tmp_path):
     source, _ = generated(tmp_path, "two_leaves", "f.toml", LEAVES, [])
     compiled(mpi, source, "-DSELFTEST")

@@ -40,6 +40,7 @@ def quick(mpi):
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.check
 def test_random_mixed_from_threads(mpi, placement):
     outcome = mpi.launch("random_mixed", 4, "--seed", 31, "--calls", 1000,
                          options=[placement, *quick(mpi)]).passed()
@@ -74,6 +75,7 @@ def test_stall_names_who_is_late_where_all_wait_for_it(debian_mpi, hosts):
     ("moves", ["edges"], MOVES), ("user_ops", [], ("reduce", "allreduce")),
     ("layouts", [], MOVES), ("reductions", [3, 1, 700], ("reduce", "allreduce")),
 ], ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.check
 def test_collectives(mpi, program, args, collectives):
     outcome = mpi.launch(program, 3, *args, options=["--hosts=2", *quick(mpi)]).passed()
     expect_across(outcome.report, 3, collectives)
@@ -100,6 +102,7 @@ def test_perturbed_arguments_same_plan(openmpi):
         assert plain.report.plan() == perturbed.report.plan()
 
 
+@pytest.mark.check
 def test_progress_while_waiting(mpi):
     expect_across(mpi.launch("progress", 3, options=["--hosts=2"], timeout=60).passed().report, 3,
                   ())

@@ -135,6 +135,7 @@ def test_find_package(prefix, source):
     run(source / "build" / "consumer")
 
 
+@pytest.mark.check
 def test_header_compiles_as_cpp(prefix, source):
     for header in (prefix / "include/tutti").iterdir():
         (source / "header.cpp").write_text(f"#include <tutti/{header.name}>\n"

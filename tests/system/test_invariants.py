@@ -9,6 +9,7 @@ SEEDS = range(1, 31 if LONG else 4)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.check
 def test_perturbed_arguments_same_plan(debian_mpi, seed):
     if BARE and debian_mpi.name == "debian-mpich":
         pytest.skip("debian-mpich without Tutti crashes in a reduce in place")

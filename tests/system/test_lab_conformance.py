@@ -12,6 +12,8 @@ import pytest
 import harness
 from test_cluster import LAB
 
+pytestmark = pytest.mark.alone
+
 PROGRAM = harness.TUTTI.parent / "conformance_test"
 HOSTS = 3
 

@@ -17,7 +17,8 @@ import pytest
 import harness
 from test_cluster import LAB, UNFINISHED
 
-pytestmark = pytest.mark.skipif(harness.BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
+pytestmark = [pytest.mark.alone,
+              pytest.mark.skipif(harness.BARE, reason="SYSTEST_BARE: there is no Tutti to look at")]
 HOSTS = 4
 RATE_BITS = 200_000_000  # half of it for multicast: a busy machine measures too much or too little
 SECONDS = int(os.environ.get("SYSTEST_SECONDS", "6"))

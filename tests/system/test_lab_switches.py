@@ -9,8 +9,8 @@ import pytest
 import harness
 from test_cluster import LAB, UNFINISHED, cluster, on  # noqa: F401, a fixture
 
-pytestmark = pytest.mark.skipif(harness.BARE,
-                                reason="SYSTEST_BARE: there is no Tutti that knows switches")
+pytestmark = [pytest.mark.alone,
+              pytest.mark.skipif(harness.BARE, reason="SYSTEST_BARE: there is no Tutti that knows switches")]
 # All by messages, and by Tutti: rings, chains and trees.
 SETTINGS = ["--mcast=off", "--warmup=0", "--bcast=chain", "--reduce=rotated_chain", "--allreduce=ring",
             "--gather=binomial", "--scatter=binomial", "--allgather=ring"]

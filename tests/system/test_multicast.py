@@ -86,6 +86,7 @@ def algorithms(outcome):
     return {row["algorithm"] for row in outcome.report.rows if row["run_by"] == "tutti"}
 
 
+@pytest.mark.check
 def test_random_mixed(mpi, on):
     outcome = mpi.launch("random_mixed", 4, "--seed", 11, "--calls", 200, "--threads", 1,
                          options=[*on, "--hosts=4", *quick(mpi)], timeout=120).passed()
@@ -130,6 +131,7 @@ def test_without_the_thread(openmpi, on):
     assert all(row["wakeups"] == 0 for row in rows), rows
 
 
+@pytest.mark.check
 def test_losses_are_repaired_and_counted(openmpi, on):
     outcome = openmpi.launch("random_mixed", 4, "--seed", 15, "--calls", 200, "--threads", 1,
                              options=[*on, "--hosts=4"], timeout=120,
@@ -249,6 +251,7 @@ def test_random_mixed_that_follows_arrival(mpi, following, hosts):
 
 @pytest.mark.parametrize("program, args", [("user_ops", []), ("reductions", [3, 1, 700])],
                          ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.check
 def test_reductions_that_follow_arrival(mpi, following, program, args):
     outcome = mpi.launch(program, 4, *args, timeout=120,
                          options=[*following, "--hosts=4", *quick(mpi)]).passed()

@@ -35,6 +35,7 @@ def expect_figures(node):
 
 
 @needs_two
+@pytest.mark.check
 def test_once_for_all_communicators_of_the_same_processes(mpi):
     """30 communicators, of which 5 have one rank, and WORLD."""
     outcome = mpi.launch("comms", 2, 30).passed()

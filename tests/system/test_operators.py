@@ -5,6 +5,7 @@ import pytest
 from harness import BARE, expect_taken_over
 
 
+@pytest.mark.check
 def test_whole_structs(mpi):
     """An operator may assign structs of which the datatype names a part. Of the bare MPIs two have
     room for that, where the first fields are named."""

@@ -8,6 +8,8 @@ import pytest
 
 from harness import BARE, PRELOAD, PROGRAMS, WORK, expect_taken_over
 
+pytestmark = pytest.mark.each_kind
+
 MPI, PMPI = "-DWITH_MPI", "-DWITH_PMPI"
 TOOLS = {
     "both-next": [MPI, PMPI, "-DBY=NEXT"],

@@ -9,6 +9,8 @@ import pytest
 from conftest import MPIS
 from harness import BARE, PRELOAD
 
+pytestmark = pytest.mark.each_kind
+
 of_tutti = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: no rank has Tutti")
 
 RANK = "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$PMIX_RANK}}"

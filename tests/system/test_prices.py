@@ -88,6 +88,7 @@ def test_nobody_measures_unasked(openmpi, options):
     assert not measured(outcome.report), outcome.report.data
 
 
+@pytest.mark.check
 def test_prices_choose(openmpi, files):
     """On slow links what sends the fewest bytes runs, on fast ones what sends the fewest messages."""
     def plan_by(parameters):
@@ -103,6 +104,7 @@ def test_prices_choose(openmpi, files):
     ("parameters = \"rangr\"\n", ":1:14: unknown preset rangr: "),
     ("[parameters]\nrat = \"1gbit\"\n", ":2:1: unknown key rat; did you mean rate?"),
 ])
+@pytest.mark.check
 def test_bad_parameters(openmpi, files, text, words):
     file = files(text, "tuned.toml")
     outcome = openmpi.launch("simple", 4, options=["--hosts=4", f"--rules={file}"])

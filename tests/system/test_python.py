@@ -8,6 +8,8 @@ import pytest
 
 from harness import BARE, PROGRAMS, WORK, expect_taken_over
 
+pytestmark = pytest.mark.each_kind
+
 MPI4PY = "4.1.2"
 
 

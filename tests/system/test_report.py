@@ -33,6 +33,7 @@ def passed_on(report, ranks):
 
 
 @pytest.mark.parametrize("form", ["int", "large"])
+@pytest.mark.check
 def test_bytes_of_what_passes_through(mpi, form):
     outcome = mpi.launch("passed", 3, form).passed()
     if BARE or "ok 1\n" in outcome.out:
@@ -43,6 +44,7 @@ def test_bytes_of_what_passes_through(mpi, form):
 
 
 @needs_tutti
+@pytest.mark.check
 def test_bytes_between_groups(debian_mpi):
     """A communicator of one and two ranks: each rank counts what it sends or gets."""
     report = debian_mpi.launch("passed", 3, "int", "groups").passed().report

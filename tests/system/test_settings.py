@@ -29,6 +29,7 @@ def test_variables_of_modules_pass(mpi):
     assert outcome.report.calls("tutti") > 0, outcome.report.rows
 
 
+@pytest.mark.check
 def test_an_unknown_variable_is_one_line(mpi):
     outcome = mpi.launch("simple", 3, 8, env={"TUTTI_CHEK": "1"}).passed()
     assert outcome.lines() == [UNKNOWN], str(outcome)

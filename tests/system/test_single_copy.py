@@ -86,6 +86,7 @@ def expect_every_large_call(outcome, handed_back=()):
 
 
 @needs_reading
+@pytest.mark.check
 def test_every_call(mpi):
     expect_every_large_call(run(mpi, 3, "calls").passed())
 
@@ -99,6 +100,7 @@ def test_every_call_of_two(name):
 
 
 @needs_reading
+@pytest.mark.check
 def test_every_call_where_it_was_measured_to_win(debian_mpi):
     outcome = all_by_tutti(run(debian_mpi, 2, "calls", choice=AUTO).passed())
     assert reads(outcome)[1] == 0 and "no_single_copy" not in outcome.report.data, str(outcome)

@@ -10,7 +10,8 @@ import pytest
 import harness
 
 SOAK, LAB = harness.ROOT / "tools/soak", harness.ROOT / "tools/lab"
-pytestmark = pytest.mark.skipif(harness.BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
+pytestmark = [pytest.mark.alone,
+              pytest.mark.skipif(harness.BARE, reason="SYSTEST_BARE: there is no Tutti to look at")]
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,8 @@ import pytest
 
 from harness import BARE, LONG, PRELOAD, TUTTI
 
+pytestmark = pytest.mark.each_kind
+
 of_tutti = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti that starts")
 
 # Each MPI's launcher numbers its ranks by a name of its own.
@@ -40,6 +42,7 @@ def folders(tmp_path, monkeypatch):
 
 
 @of_tutti
+@pytest.mark.check
 def test_rules_that_rank_0_alone_cannot_read(mpi, folders):
     outcome = launch(mpi, 0, f"cd {folders[1]}", options=["--rules=rules.toml"])
     assert outcome.status == 2, str(outcome)

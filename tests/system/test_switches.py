@@ -33,6 +33,7 @@ def fabric(tmp_path):
 
 
 @pytest.mark.parametrize("placement, ranks", [("--hosts=4", 4), ("--hosts=4:round-robin", 6)])
+@pytest.mark.check
 def test_random_mixed(mpi, fabric, placement, ranks):
     file = fabric(CROSSED)
     outcome = mpi.launch("random_mixed", ranks, "--seed", 14, "--calls", 600,

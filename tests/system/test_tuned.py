@@ -68,6 +68,7 @@ def test_is_found_and_chosen_by(mpi, config):
     assert not off.lines(), str(off)
 
 
+@pytest.mark.check
 def test_random_mixed(mpi, config):
     more = ('parameters = "ethernet-10g"\n' + rule("host").replace("hosts", 'bytes = "1K.."\nhosts')
             + CROSSED)

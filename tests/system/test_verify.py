@@ -23,6 +23,7 @@ def verified(outcome):
 
 
 @pytest.mark.parametrize("program", CLEAN)
+@pytest.mark.check
 def test_every_call_is_right(mpi, program):
     # MPICH's family polls without a pause: with more ranks than processors a call of theirs takes
     # time slices, and a verified reduction of floating point is five calls. Long tests verify all.
@@ -95,6 +96,7 @@ def wrong_host(request):
     return mpi, {"LD_PRELOAD": str(stand_in)}
 
 
+@pytest.mark.check
 def test_a_wrong_result_is_one_loud_line(wrong_host):
     mpi, env = wrong_host
     ranks = 3

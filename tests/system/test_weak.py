@@ -6,7 +6,8 @@ import pytest
 
 from harness import BARE, PRELOAD, PROGRAMS, run_command
 
-pytestmark = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: no name is there without MPI")
+pytestmark = [pytest.mark.each_kind,
+              pytest.mark.skipif(BARE, reason="SYSTEST_BARE: no name is there without MPI")]
 
 RUNNING = ("running: 1 0 1 0\nended: 1 1 1 1\nhas MPI: 1\n")
 

@@ -393,6 +393,8 @@ for _ in range(count):
 # TCP from the sender to each receiver queues behind the datagrams on every link of the way.
 FLUSH = """
 import socket, sys
+
+pytestmark = pytest.mark.alone
 for host in sys.argv[1:]:
     try:
         socket.create_connection((host, 9), timeout=10)

@@ -180,8 +180,9 @@ def test_a_build_that_is_cut_off_has_failed(runner, tmp_path, monkeypatch, stage
 class Recorder:
     """A runner that runs nothing; what it was asked to run, with the variables for it."""
 
-    def __init__(self, status=0, nightly=False):
-        self.seconds, self.nightly, self.status, self.asked = 60, nightly, status, []
+    def __init__(self, status=0, tier="test"):
+        self.seconds, self.tier, self.status, self.asked = 60, tier, status, []
+        self.nightly = tier == "nightly"
 
     def left(self):
         return 60
@@ -191,15 +192,16 @@ class Recorder:
         return self.status
 
 
-@pytest.mark.parametrize("nightly, unit, sanitized", [
-    (False, {}, {"TESTS_BRIEF": "1"}),
-    (True, {"TESTS_LONG": "1"}, {}),
+@pytest.mark.parametrize("tier, unit, sanitized", [
+    ("check", {"TESTS_BRIEF": "1", "TESTS_CHECK": "1"}, {"TESTS_BRIEF": "1"}),
+    ("test", {}, {"TESTS_BRIEF": "1"}),
+    ("nightly", {"TESTS_LONG": "1"}, {}),
 ])
-def test_the_night_runs_at_length(runner, tmp_path, monkeypatch, nightly, unit, sanitized):
+def test_the_night_runs_at_length(runner, tmp_path, monkeypatch, tier, unit, sanitized):
     monkeypatch.setattr(runner, "LOGS", tmp_path)
     monkeypatch.setattr(runner, "has_clang", lambda: True)
-    for name, expected in (("unit", unit), ("asan-ubsan", sanitized)):
-        recorder = Recorder(nightly=nightly)
+    for name, expected in (("unit", unit), ("tsan", sanitized), ("asan-ubsan", sanitized)):
+        recorder = Recorder(tier=tier)
         (tmp_path / f"{name}.log").write_text("")
         found = []
         monkeypatch.setattr(runner, "run_binaries", lambda *_, **told: found.append(told) or [])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which cases of a test make test leaves to make nightly: repetitions under other MPIs, never a case
-or a kind of MPI."""
+"""Which cases of a test make test leaves to make nightly: repetitions under other MPIs, never a
+case; and what make check runs."""
 import importlib.util
 import os
 import pathlib
@@ -38,20 +38,30 @@ def kinds(names):
 
 @pytest.mark.parametrize("count", [1, 2, 4, 5, 7, 32])
 @pytest.mark.parametrize("turn", [0, 1, 12345])
-def test_each_case_runs_and_each_kind_of_mpi(tiers, installed, count, turn):
+def test_each_case_runs_once(tiers, installed, count, turn):
     names, cases = installed(), list(range(count))
-    kept = tiers.of_the_short_tier([(name, case) for name in names for case in cases], turn)
-    assert kinds(name for name, _ in kept) == kinds(names)
-    assert {case for _, case in kept} == set(cases)
-    assert len(kept) == max(count, len(kinds(names)))
+    found = [(name, case) for name in names for case in cases]
+    kept = tiers.of_the_short_tier(found, turn)
+    assert sorted(case for _, case in kept) == cases
+    assert len(kinds(name for name, _ in kept)) == min(count, 3)
     if count >= len(names):
         assert {name for name, _ in kept} == set(names)
+    kept = tiers.of_the_short_tier(found, turn, of_each_kind=True)
+    assert kinds(name for name, _ in kept) == kinds(names)
+    assert {case for _, case in kept} == set(cases) and len(kept) == max(count, 3)
 
 
 def test_each_mpi_has_its_turn(tiers, installed):
     names = installed()
-    both = [tiers.of_the_short_tier([(name, "") for name in names], turn) for turn in (0, 1)]
-    assert {name for kept in both for name, _ in kept} == set(names)
+    every = [tiers.of_the_short_tier([(name, "") for name in names], turn) for turn in range(5)]
+    assert sorted(name for kept in every for name, _ in kept) == sorted(names)
+
+
+def test_the_check_runs_every_case_under_one_mpi(tiers, installed):
+    names = installed("debian-openmpi")
+    kept = tiers.of_the_check([(name, case) for name in tiers.MPIS for case in range(7)])
+    assert kept == {(names[0], case) for case in range(7)}
+    assert tiers.of_the_check([("debian-openmpi", "")]) == {("debian-openmpi", "")}
 
 
 def test_what_is_not_installed_is_dealt_nothing_and_told(tiers, installed):
@@ -87,14 +97,32 @@ def test_nothing_is_lost(tiers):
     assert short.keys() == long.keys() and len(short) > 200
     for test, everything in long.items():
         assert short[test] <= everything or "same_plan" in test  # whose cases are seeds
-        assert kinds(filter(None, (name for name, _ in short[test]))) == kinds(
-            filter(None, (name for name, _ in everything))), test
     without_seeds = [test for test in long if "same_plan" not in test]
     for test in without_seeds:
         assert {case for _, case in short[test]} == {case for _, case in long[test]}, test
     for name in tiers.MPIS:
-        assert sum(name in {mpi for mpi, _ in cases} for cases in short.values()) > 50, name
+        assert sum(name in {mpi for mpi, _ in cases} for cases in short.values()) > 30, name
     assert sum(map(len, short.values())) < 0.75 * sum(len(long[test]) for test in without_seeds)
+
+
+def test_what_depends_on_the_mpi_runs_under_each_kind(tiers):
+    file = SYSTEM / "test_start.py"
+    for test, cases in collected(tiers, {}, file, "-k", "rules_that_rank_0").items():
+        assert len(kinds(name for name, _ in cases)) == 3, test
+
+
+def test_what_waits_for_the_night_is_counted(tiers, tmp_path):
+    file, left = SYSTEM / "test_behaviour.py", tmp_path / "left"
+    told = {"TESTS_AT_NIGHT": str(left)}
+    short = collected(tiers, told, file)
+    long = collected(tiers, {"TESTS_LONG": "1"}, file)
+    assert int(left.read_text()) == sum(map(len, long.values())) - sum(map(len, short.values()))
+
+
+def test_the_check_is_some_tests_under_one_mpi(tiers):
+    found = collected(tiers, {"TESTS_CHECK": "1"}, SYSTEM)
+    assert len({name for cases in found.values() for name, _ in cases if name}) <= 2, found
+    assert 20 < sum(map(len, found.values())) < 120
 
 
 def test_one_mpi_that_is_asked_for_runs_all_its_cases(tiers):
