@@ -10,7 +10,7 @@
 
 namespace tutti::test {
 
-// TUTTI_SEED=N runs this one alone. Else they begin at TUTTI_FIRST_SEED, which tools/test takes from
+// TUTTI_SEED=N runs this one alone. Else they begin at TESTS_FIRST_SEED, which tools/test takes from
 // the commit, or at 1. There are TUTTI_SEEDS of them, or `count`; under TESTS_BRIEF (for sanitizers,
 // five to ten times slower) a fifth of that, under TESTS_LONG (make nightly) ten times.
 struct Seeds {
@@ -18,7 +18,7 @@ struct Seeds {
     uint64_t count = 1;
     static Seeds wanted(uint64_t count) {
         if (const char* one = std::getenv("TUTTI_SEED")) return {number(one), 1};
-        const char* from = std::getenv("TUTTI_FIRST_SEED");
+        const char* from = std::getenv("TESTS_FIRST_SEED");
         const uint64_t first = from ? number(from) : 1;
         if (const char* many = std::getenv("TUTTI_SEEDS")) return {first, number(many)};
         if (std::getenv("TESTS_LONG")) return {first, 10 * count};

@@ -26,7 +26,7 @@ BARE = os.environ.get("SYSTEST_BARE") == "1"
 LONG = bool(os.environ.get("TESTS_LONG"))  # make nightly
 CHECK = bool(os.environ.get("TESTS_CHECK"))  # make check
 # Which MPI runs a test that needs one only: another one at each commit.
-TURN = int(os.environ.get("TUTTI_FIRST_SEED", "1"))
+TURN = int(os.environ.get("TESTS_FIRST_SEED", "1"))
 # Of tests that take long, where make test has others of the same kind.
 AT_NIGHT = "at night: TESTS_LONG=1"
 NIGHT = pytest.mark.skipif(not LONG, reason=AT_NIGHT)

@@ -106,10 +106,10 @@ def test_seeds_that_failed_once_run_again(fake):
 
 
 def test_where_seeds_begin(tmp_path, monkeypatch):
-    monkeypatch.delenv("TUTTI_FIRST_SEED", raising=False)
+    monkeypatch.delenv("TESTS_FIRST_SEED", raising=False)
     assert first_seed(ROOT) == first_seed(ROOT) > 0
     assert first_seed(tmp_path) == 1, "no commit"
-    monkeypatch.setenv("TUTTI_FIRST_SEED", "42")
+    monkeypatch.setenv("TESTS_FIRST_SEED", "42")
     assert first_seed(ROOT) == 42
 
 

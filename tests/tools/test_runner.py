@@ -218,7 +218,7 @@ def test_all_stages_of_a_tier_run_and_are_summed_up(runner, tmp_path, monkeypatc
                             lambda asked, _, name=name: [runner.Case(name, "passed", "")])
     assert runner.main([]) == 0
     day = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(r"seeds begin at [1-9]\d* \(TUTTI_FIRST_SEED\)", day[0])
+    assert re.fullmatch(r"seeds begin at [1-9]\d* \(TESTS_FIRST_SEED\)", day[0])
     assert day[-1] == f"{len(runner.STAGES)} passed, 0 failed, 0 skipped"
     assert runner.main(["--nightly"]) == 0
     night = capsys.readouterr().out.splitlines()

@@ -8,8 +8,8 @@ KEPT = re.compile(r"(\S+) (\d+)")
 
 
 def first_seed(root):
-    """TUTTI_FIRST_SEED; else a number that follows from the commit; 1 where there is none."""
-    told = os.environ.get("TUTTI_FIRST_SEED")
+    """TESTS_FIRST_SEED; else a number that follows from the commit; 1 where there is none."""
+    told = os.environ.get("TESTS_FIRST_SEED")
     if told:
         return int(told)
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, stdin=subprocess.DEVNULL,
