@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test nightly demo bench bench-peers bench-own bench-lab bench-scale bench-verbs install uninstall tidy format \
+.PHONY: help setup build check test nightly demo bench bench-peers bench-own bench-lab bench-scale bench-verbs install uninstall tidy format \
         clean test-verbs asan-ubsan tsan coverage fuzz
 
 help: ## this list
@@ -15,6 +15,10 @@ build: ## the command (build/bin/tutti) and the libraries (build/lib)
 	@tools/setup build
 	@cmake --preset product --log-level=NOTICE
 	@cmake --build --preset product
+
+check: ## what to run while you work: builds, a few minutes of tests under one MPI, briefly
+	@tools/setup test
+	@tools/test --check
 
 test: ## sets the machine up, builds, runs every test; ends in "N passed, N failed, N skipped"
 	@tools/setup test
