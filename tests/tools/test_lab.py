@@ -12,6 +12,8 @@ import uuid
 
 import pytest
 
+pytestmark = pytest.mark.alone
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LAB = ROOT / "tools" / "lab"
 STATE = pathlib.Path("/run/tutti-lab")
@@ -393,8 +395,6 @@ for _ in range(count):
 # TCP from the sender to each receiver queues behind the datagrams on every link of the way.
 FLUSH = """
 import socket, sys
-
-pytestmark = pytest.mark.alone
 for host in sys.argv[1:]:
     try:
         socket.create_connection((host, 9), timeout=10)

@@ -84,7 +84,8 @@ def collected(tiers, environment, *words):
     told = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q",
                            "--collect-only", *words], cwd=ROOT, capture_output=True, text=True,
                           check=False, env={**{name: value for name, value in os.environ.items()
-                                               if name != "TESTS_LONG"}, **environment}).stdout
+                                               if not name.startswith("TESTS_")},
+                               **environment}).stdout
     found = {}
     for test, case in re.findall(r"^(tests/system/\w+\.py::\w+)(.*)$", told, re.MULTILINE):
         name = next((name for name in tiers.MPIS if name in case), "")
