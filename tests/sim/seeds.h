@@ -11,8 +11,8 @@
 namespace tutti::test {
 
 // TUTTI_SEED=N runs this one alone. Else they begin at TESTS_FIRST_SEED, which tools/test takes from
-// the commit, or at 1. There are TUTTI_SEEDS of them, or `count`; under TESTS_BRIEF (for sanitizers,
-// five to ten times slower) a fifth of that, under TESTS_LONG (make nightly) ten times.
+// the commit, or at 1. There are TUTTI_SEEDS of them, or `count`; under TESTS_BRIEF (make check, and
+// sanitizers, five to ten times slower) a twentieth of that, under TESTS_LONG (make nightly) ten times.
 struct Seeds {
     uint64_t first = 1;
     uint64_t count = 1;
@@ -22,7 +22,7 @@ struct Seeds {
         const uint64_t first = from ? number(from) : 1;
         if (const char* many = std::getenv("TUTTI_SEEDS")) return {first, number(many)};
         if (std::getenv("TESTS_LONG")) return {first, 10 * count};
-        return {first, std::getenv("TESTS_BRIEF") ? (count + 4) / 5 : count};
+        return {first, std::getenv("TESTS_BRIEF") ? (count + 19) / 20 : count};
     }
 
   private:

@@ -21,6 +21,7 @@ FIXTURES = ("mpi", "debian_mpi", "one_of_each", "mpi4py", "wrong_host")
 # of the system tests, by their meaning
 MARKS = ("check: make check runs it too, under one MPI",
          "each_kind: depends on the MPI, so that make test runs it under one of each kind at least",
+         "sampled: has many cases of one kind, of which make test runs a third, others at each commit",
          "alone: measures, or shapes links: make test runs nothing beside it")
 
 
@@ -63,6 +64,11 @@ def of_the_short_tier(found, turn, of_each_kind=False):
     return kept
 
 
+def third_of(cases, turn):
+    """A third of them, another one each turn."""
+    return cases[turn % 3::3] or cases[:1]
+
+
 def of_the_check(found):
     """What make check runs of such a test: every case, under the first MPI that is installed."""
     here = [name for name, _ in found if not MPIS[name].missing()]
@@ -70,14 +76,30 @@ def of_the_check(found):
 
 
 def mpi_and_case(item):
-    """(name of its MPI, what its id says beside that); None where it takes no MPI in turn."""
-    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    """(name of its MPI, what its id says beside that); no name where it takes no MPI in turn."""
+    if not hasattr(item, "callspec"):
+        return None, ""
+    parameters, case = item.callspec.params, item.callspec.id
     name = next((parameters[fixture] for fixture in FIXTURES if fixture in parameters), None)
-    return (name, item.callspec.id.replace(name, "")) if name else None
+    return name, case.replace(name, "") if name else case
 
 
-def kept_of(items):
-    """Those that this tier runs."""
+def kept_of_test(cases, turn, is_asked_for):
+    """Those of one test's cases that this tier runs."""
+    places = {item: mpi_and_case(item) for item in cases}
+    if cases[0].get_closest_marker("sampled") and not is_asked_for:
+        third = third_of(list(dict.fromkeys(case for _, case in places.values())), turn // len(MPIS))
+        places = {item: place for item, place in places.items() if place[1] in third}
+    found = list(places.values())
+    if None in (name for name, _ in found):
+        return set(places)
+    of_each_kind = cases[0].get_closest_marker("each_kind") is not None
+    of_tier = of_the_check(found) if harness.CHECK else of_the_short_tier(found, turn, of_each_kind)
+    return {item for item, place in places.items() if place in of_tier}
+
+
+def kept_of(items, is_asked_for):
+    """Those that this tier runs. is_asked_for: somebody has named them, and means all cases."""
     if harness.CHECK:
         items = [item for item in items if item.get_closest_marker("check")]
     tests = collections.defaultdict(list)
@@ -86,14 +108,8 @@ def kept_of(items):
         tests[item.path.name, getattr(item, "originalname", item.name)].append(item)
     kept = set()
     for test, cases in tests.items():
-        found = [mpi_and_case(item) for item in cases]
-        if None in found:
-            kept.update(cases)
-            continue
-        turn = zlib.crc32("::".join(test).encode()) + harness.TURN
-        of_tier = of_the_check(found) if harness.CHECK else of_the_short_tier(
-            found, turn, cases[0].get_closest_marker("each_kind") is not None)
-        kept.update(item for item, one in zip(cases, found) if one in of_tier)
+        kept |= kept_of_test(cases, zlib.crc32("::".join(test).encode()) + harness.TURN,
+                             is_asked_for)
     return kept
 
 
@@ -103,7 +119,8 @@ def pytest_collection_modifyitems(config, items):
     the file TESTS_AT_NIGHT."""
     if harness.LONG:
         return
-    kept = kept_of(items)
+    is_asked_for = bool(config.option.keyword) or any("::" in word for word in config.args)
+    kept = kept_of(items, is_asked_for)
     left = [item for item in items if item not in kept]
     if "TESTS_AT_NIGHT" in os.environ:
         pathlib.Path(os.environ["TESTS_AT_NIGHT"]).write_text(f"{len(left)}\n")

@@ -9,6 +9,7 @@ pytestmark = pytest.mark.each_kind
 
 @pytest.mark.parametrize("hosts", [1, 2])
 @pytest.mark.parametrize("what", ["free", "disconnect", "error", "copy", "replace"])
+@pytest.mark.sampled
 def test_collectives_in_attribute_functions(mpi, what, hosts):
     """On the communicator that is freed or copied, and on others; ranks set their attributes before
     the first call or after it, as they like, so these go in another order."""

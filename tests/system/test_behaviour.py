@@ -152,6 +152,7 @@ def test_after_a_bad_setting_no_handler_of_the_program_runs(mpi, way):
 @needs_tutti
 @pytest.mark.parametrize("hosts", [1, 2])
 @pytest.mark.parametrize("what", ["gather", "bcast", "allgather", "twice", "alike"])
+@pytest.mark.sampled
 def test_an_error_on_one_rank(mpi, what, hosts):
     """No wrong result and no hang: where one rank alone was refused and calls something else, that
     ends the calls of all; what all were refused ends nothing (a stall time keeps the rules from the
@@ -168,6 +169,7 @@ def test_an_error_on_one_rank(mpi, what, hosts):
 @pytest.mark.parametrize("ints", [4, 3000])
 @pytest.mark.parametrize("what", ["gather-root", "gather-all", "gather-leaf", "scatter-room",
                                   "scatter-root", "allgather"])
+@pytest.mark.sampled
 def test_sizes_that_differ(mpi, what, ints):
     """What bare hosts tolerate runs on one node, beside or without the check; all but senders of a
     large gather that differ among themselves, which end in one line."""
@@ -193,6 +195,7 @@ def test_own_blocks_that_differ_across_hosts(mpi, what):
 @pytest.mark.parametrize("ints", [4, 40, 3000, 40000])
 @pytest.mark.parametrize("algorithm", ["", "direct", "binomial"])
 @pytest.mark.parametrize("what", ["gather-all", "scatter-room", "scatter-one"])
+@pytest.mark.sampled
 def test_room_for_more_across_hosts(mpi, what, algorithm, ints):
     """More hosts than bare ones run it on where those go along a tree."""
     options = ["--hosts=4", "--stall=100"]
@@ -211,6 +214,7 @@ def test_room_for_more_across_hosts(mpi, what, algorithm, ints):
 @pytest.mark.parametrize("what, hosts", [("gather-over", 1), ("gather-over", 2),
                                          ("scatter-over", 1), ("scatter-over", 2), ("bcast", 2),
                                          ("bcast", 1)])
+@pytest.mark.sampled
 def test_sizes_that_cannot_run(mpi, what, hosts, ints):
     """No hang, nothing wrong, and a line that names rank, call and sizes."""
     outcome = mpi.launch("unequal", 3, what, ints,
@@ -228,6 +232,7 @@ def test_sizes_that_cannot_run(mpi, what, hosts, ints):
     ("reduce-root", 3000), ("bcast-count", 4), ("bcast-count", 40), ("reduce-count", 4),
     ("reduce-count", 40), ("allreduce-count", 4), ("allreduce-count", 40),
     ("allreduce-count", 3000), ("pieces", 1 << 18), ("empty", 4), ("empty", 3000)])
+@pytest.mark.sampled
 def test_ranks_that_disagree(mpi, what, ints, hosts):
     """No result is wrong, no rank hangs, all ranks are told, and a line names rank and call."""
     outcome = mpi.launch("disagree", 3, what, ints, timeout=60,

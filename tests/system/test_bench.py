@@ -187,6 +187,7 @@ def test_every_distribution(openmpi, tmp_path, skew, hosts):
     (["--skew=one:0,1ms", "--svg=/nowhere/x.svg"], "--svg: /nowhere/x.svg: "),
     (["--algorithm=rung"], "did you mean ring?"), (["--late=7:1"], "there are 2 ranks"),
     (["--late=1"], "expected RANK:MILLISECONDS")])
+@pytest.mark.sampled
 def test_what_cannot_be_is_said_once(openmpi, tmp_path, words, line):
     options = () if "--skew=node:1ms" in words else ("--hosts=2",)
     outcome, _ = bench(openmpi, tmp_path, 2, "allreduce", "--bytes=8", *words, options=options)

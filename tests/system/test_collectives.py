@@ -72,6 +72,7 @@ def test_64_mebibytes(debian_mpi):
                                      ["--reproducible=1"], ["--check=1"], ["--isa=baseline"],
                                      ["--topology=pack:2 l3:2 core:2 pu:1", "--layout=tree"]],
                          ids=" ".join)
+@pytest.mark.sampled
 def test_settings_do_not_change_results(openmpi, options):
     for program in ("user_ops", "simple"):
         openmpi.launch(program, 4, options=options).passed()

@@ -29,6 +29,7 @@ def launch(mpi, error, rank, options=(), before=()):
 @WHICH
 @pytest.mark.parametrize("rank", [0, 1, -1])
 @pytest.mark.parametrize("hosts", [1, 3])
+@pytest.mark.sampled
 def test_getrandom_is_denied(mpi, error, rank, hosts):
     outcome = launch(mpi, error, rank, [f"--hosts={hosts}"])
     assert BARE or outcome.report.calls("tutti", "allreduce", 3) > 0, str(outcome)

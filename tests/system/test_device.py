@@ -132,6 +132,7 @@ def test_behind_the_default_stream(openmpi, kind):
     ("CUDA", "cuMemcpyAsync"), ("CUDA", "cuStreamCreate"), ("CUDA", "cuStreamSynchronize"),
     ("CUDA", "cuCtxPushCurrent"), ("HIP", "hipMemcpyAsync"), ("HIP", "hipStreamSynchronize"),
     ("ZE", "zeCommandListAppendMemoryCopy"), ("ZE", "zeCommandListCreateImmediate")])
+@pytest.mark.sampled
 def test_errors(openmpi, kind, function):
     outcome = run(openmpi, kind, "errors", function).passed()
     own = [line for line in outcome.lines() if "rank 1:" not in line]

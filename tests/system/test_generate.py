@@ -83,6 +83,7 @@ def compiled(mpi, source, *flags):
 
 
 @pytest.mark.parametrize("name, file, text, options, ranks", CASES, ids=[case[0] for case in CASES])
+@pytest.mark.sampled
 def test_against_the_host(debian_mpi, tmp_path, name, file, text, options, ranks):
     source, found = generated(tmp_path, name, file, text, options)
     assert ranks in (None, found)

@@ -87,6 +87,7 @@ def test_collectives(mpi, program, args, collectives):
                                      ["--allgather=host"],
                                      ["--allreduce=adaptive:fan_in=2,segment=1K"],
                                      ["--bcast=adaptive:fan_in=3,segment=256"]], ids=" ".join)
+@pytest.mark.sampled
 def test_settings_do_not_change_results(openmpi, options):
     for program in ("user_ops", "simple"):
         if program == "user_ops" and "--allreduce=ring" in options[0]:

@@ -64,6 +64,7 @@ def expected_counts(name):
 
 @pytest.mark.parametrize("order", ["before", "behind", "linked"])
 @pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.sampled
 def test_tool_counts_as_without_tutti(mpi, name, order):
     tool = tool_for(mpi, name)
     program = linked_with(mpi, tool) if order == "linked" else "simple"

@@ -37,6 +37,7 @@ def test_every_call_is_right(mpi, program):
 
 @pytest.mark.parametrize("options", [["--hosts=2"], ["--check"], ["--reproducible=1"]], ids=" ".join)
 @pytest.mark.parametrize("program", ["layouts", "reductions", "verify"])
+@pytest.mark.sampled
 def test_every_call_is_right_under_settings(one_of_each, program, options):
     share = "1" if LONG or "openmpi" in one_of_each.name else "5%:2"
     verified(one_of_each.launch(program, 4, options=[f"--verify={share}", *options]).passed())

@@ -12,7 +12,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/test.d"))
 # pylint: disable=wrong-import-position
-from binaries import FILTER, OutOfTime, parts_of, run_part, run_tests
+from binaries import FILTER, OutOfTime, parts_of, run_part, run_tests, share_of
 from seeds import first_seed, kept_seeds
 
 # Speaks like GoogleTest. What a case does follows from its name.
@@ -155,3 +155,14 @@ def test_out_of_time(fake):
     with pytest.raises(OutOfTime):
         run_tests(listed(fake, "A.Hangs"), fake.parent, 1, time.monotonic() + 0.5,
                   dict(os.environ), fake.parent / "log")
+
+
+def test_each_turn_runs_another_share_of_those_with_the_label():
+    tests = [{"name": f"{label}.{number}", "properties": [{"name": "LABELS", "value": [label]}]}
+             for label in ("pure", "tsan") for number in range(40)]
+    seen = []
+    for turn in range(5):
+        run, left = share_of(tests, "pure", turn, 5)
+        assert len(run) + len(left) == 80 and all("pure" in one["name"] for one in left)
+        seen += [one["name"] for one in run if "pure" in one["name"]]
+    assert sorted(seen) == sorted(one["name"] for one in tests if "pure" in one["name"])

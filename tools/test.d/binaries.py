@@ -9,6 +9,7 @@ import re
 import subprocess
 import tempfile
 import time
+import zlib
 
 from processes import running
 
@@ -43,20 +44,34 @@ def listed(directory, *options):
     return json.loads(done.stdout)["tests"] if done.returncode == 0 else []
 
 
+def property_of(test, name, otherwise):
+    """What ctest says of a test under this name."""
+    return next((one["value"] for one in test.get("properties", []) if one["name"] == name), otherwise)
+
+
+def share_of(tests, label, turn, shares):
+    """(those to be run, those left): of the tests with this label one of so many shares, another one
+    each turn; of the others all."""
+    def is_left(test):
+        place = zlib.crc32(test["name"].encode()) + turn
+        return label in property_of(test, "LABELS", []) and place % shares != 0
+
+    return [one for one in tests if not is_left(one)], [one for one in tests if is_left(one)]
+
+
 def parts_of(tests, kept=()):
     """What is to be run, the largest binaries first; and the cases of tests that cannot be. kept:
     (case, seed), to be run by this seed as well."""
     binaries, parts, cases = collections.defaultdict(list), [], []
     for test in tests:
-        properties = {one["name"]: one["value"] for one in test.get("properties", [])}
-        limit_s = float(properties.get("TIMEOUT", LIMIT_S))
+        limit_s = float(property_of(test, "TIMEOUT", LIMIT_S))
         command = test.get("command", [])
         if not command or not pathlib.Path(command[0]).exists():
             cases.append(Case(test["name"], "failed", "its binary was not built"))
         elif len(command) > 1 and command[1].startswith(FILTER):
             binaries[command[0], limit_s].append(command[1].removeprefix(FILTER))
         else:
-            skips = properties.get("SKIP_REGULAR_EXPRESSION", [])
+            skips = property_of(test, "SKIP_REGULAR_EXPRESSION", [])
             parts.append(Part(test["name"], command, (), limit_s, tuple(skips)))
     for case, seed in kept:
         parts += [Part(f"seed {seed}", [binary], (case,), limit_s, seed=seed)
