@@ -376,7 +376,7 @@ def test_fuzz_targets_run_beside_each_other_and_count_one_each(runner, tmp_path,
     assert outcomes(cases) == [("fuzz: fuzz_a", "passed"), ("fuzz: fuzz_b", "passed"),
                                ("fuzz: fuzz_c", "failed")]
     assert "crash" in cases[2].detail
-    assert "-max_total_time=15 " in (tmp_path / "fuzz_a.log").read_text()
+    assert "-max_total_time=5 " in (tmp_path / "fuzz_a.log").read_text()
 
 
 def test_a_stage_that_reports_nothing_has_failed(runner, tmp_path, monkeypatch):
@@ -384,3 +384,16 @@ def test_a_stage_that_reports_nothing_has_failed(runner, tmp_path, monkeypatch):
     (tmp_path / "log").write_text("")
     cases = runner.run_binaries(runner.Runner(60), tmp_path / "log", "unit", tmp_path)
     assert outcomes(cases) == [("unit: no test ran", "failed")]
+
+
+def test_a_corpus_comes_back_as_it_was_packed(runner, tmp_path):
+    inputs = {b"", b"\x00\xff", b"allreduce 8"}
+    (tmp_path / "found").mkdir()
+    for number, data in enumerate(inputs):
+        (tmp_path / "found" / str(number)).write_bytes(data)
+    from corpus import pack  # pylint: disable=import-outside-toplevel
+    pack(tmp_path / "found", tmp_path / "kept.json")
+    runner.unpack(tmp_path / "kept.json", tmp_path / "again")
+    assert {path.read_bytes() for path in (tmp_path / "again").iterdir()} == inputs
+    runner.unpack(tmp_path / "nothing.json", tmp_path / "none")
+    assert not list((tmp_path / "none").iterdir())
