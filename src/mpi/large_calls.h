@@ -5,7 +5,14 @@
 // raised on the communicator where they do not.
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+
+#include "mpi/front.h"
 #include "mpi/host_calls.h"
+#include "mpi/report.h"
 
 namespace tutti::mpi {
 
@@ -22,10 +29,79 @@ int refuse_count(Comm comm);
 
 namespace large {
 
-using abi::Aint;
+// One side of a call: whether its counts and offsets are significant on this rank, and how many
+// blocks an array of them names.
+struct Side {
+    bool is_significant;
+    size_t blocks;
+};
+struct Sides {
+    Side send, recv;
+};
+Sides sides_of(Kind kind, Comm comm, const void* send, const void* recv, int root);
 
-#define TUTTI_MPI_PASSED_LARGE(member, Name, kind, parameters, arguments) int member parameters;
-#include "mpi/abi/functions.inc"
+// The counts and offsets of one call as ints, argument by argument, the sender's side first. What
+// is not significant on this rank may hold anything, and is not looked at.
+class Ints {
+  public:
+    explicit Ints(const Sides& sides) : sides_(sides), side_(&sides_.send) {}
+
+    // The receive buffer stands between both sides.
+    template <class T>
+    auto operator()(T argument) {
+        if constexpr (std::is_same_v<T, Count>) {
+            return number(argument);
+        } else if constexpr (std::is_same_v<T, const Count*>) {
+            return array(argument);
+        } else {
+            if constexpr (std::is_same_v<T, void*>) side_ = &sides_.recv;
+            return argument;
+        }
+    }
+    // MPI_SUCCESS, or the error that the communicator is to be told.
+    [[nodiscard]] int problem() const;
+
+  private:
+    int number(Count count);
+    const int* array(const Count* numbers);
+
+    static constexpr size_t kArraysMax = 4;
+    Sides sides_;
+    const Side* side_;
+    std::unique_ptr<int[]> arrays_[kArraysMax];
+    size_t used_ = 0;
+    bool fit_ = true;
+    bool has_memory_ = true;
+};
+static_assert(std::is_same_v<Count, abi::Aint>, "offsets are narrowed as counts are");
+
+// The first argument of this type; none, if there is none.
+template <class T>
+T first_of() {
+    return {};
+}
+template <class T, class First, class... Others>
+T first_of(First first, Others... others) {
+    if constexpr (std::is_same_v<T, First>) {
+        return first;
+    } else {
+        return first_of<T>(others...);
+    }
+}
+
+// `wide` is the host's form with large counts, `narrow` that with ints.
+template <Kind kKind, class Wide, class Narrow, class... Arguments>
+int call(const Wide& wide, const Narrow& narrow, Arguments... arguments) {
+    if (wide) return wide(arguments...);
+    const Comm comm = first_of<Comm>(arguments...);
+    Ints ints(sides_of(kKind, comm, first_of<const void*>(arguments...),
+                       first_of<void*>(arguments...), first_of<int>(arguments...)));
+    const std::tuple narrowed{ints(arguments)...};  // one after the other, in this order
+    const int problem = ints.problem();
+    if (problem == abi::kSuccess) return std::apply(narrow, narrowed);
+    front.host.comm_call_errhandler(comm, problem);
+    return problem;
+}
 
 }  // namespace large
 }  // namespace tutti::mpi
