@@ -19,6 +19,8 @@ namespace {
 bool waited_more(const ArrivalRecord& a, const ArrivalRecord& b) { return a.waited_s > b.waited_s; }
 
 // Of the collectives in which all wait for all.
+bool is_blocking(uint8_t form) { return Form{form} == Form::kBlocking; }
+
 bool has_no_root(uint32_t kind) {
     return kind == kBarrier || kind == kAllreduce || kind == kAllgather ||
            kind == kReduceScatterBlock;
@@ -99,7 +101,8 @@ void ArrivalLog::add_waited(const tutti_arrivals_info& info) {
 void ArrivalLog::bound_waited(std::span<const ReportRecord> own) {
     double inside_s = 0;
     for (const ReportRecord& record : own) {
-        if (has_no_root(record.kind)) inside_s += static_cast<double>(record.nanoseconds) * 1e-9;
+        if (!is_blocking(record.form) || !has_no_root(record.kind)) continue;
+        inside_s += static_cast<double>(record.nanoseconds) * 1e-9;
     }
     waited_.seconds = std::min(waited_.seconds, inside_s);
 }
@@ -123,7 +126,9 @@ void ArrivalLog::add(tutti_collective collective, const tutti_arrivals_info& inf
 std::vector<ArrivalRecord> merge_arrivals(std::span<const ArrivalRecord> records,
                                           std::span<const ReportRow> calls) {
     std::map<std::pair<uint32_t, uint32_t>, double> inside_s;  // of all ranks together
-    for (const ReportRow& row : calls) inside_s[{row.kind, row.ranks}] += row.seconds * row.ranks;
+    for (const ReportRow& row : calls) {
+        if (is_blocking(row.form)) inside_s[{row.kind, row.ranks}] += row.seconds * row.ranks;
+    }
     std::vector<ArrivalRecord> rows(records.begin(), records.end());
     std::ranges::stable_sort(rows, waited_more);
     for (ArrivalRecord& row : rows) {

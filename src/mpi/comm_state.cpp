@@ -180,19 +180,13 @@ CommState* attribute_of(abi::Comm comm) {
 
 // Reasons that settle a communicator without asking anybody else.
 void look_at(CommState& state) {
-    int inter = 0, rank = 0, size = 0;
-    front.host.comm_test_inter(state.comm, &inter);
-    front.host.comm_rank(state.comm, &rank);
-    front.host.comm_size(state.comm, &size);
-    state.rank = static_cast<uint32_t>(rank);
-    state.size = static_cast<uint32_t>(size);
+    static_cast<Members&>(state) = members_of(state.comm);
+    const int size = static_cast<int>(state.size);
     if (front.has_fault_tolerance) {
         state.why = "host: fault tolerance (ULFM) is on";
-        state.is_inter = inter != 0;
         state.settled = true;
-    } else if (inter != 0) {
+    } else if (state.is_inter) {
         state.why = "host: intercommunicator";
-        state.is_inter = true;
         state.settled = true;
     } else if (size == 1) {
         // The host copies at most; a team would cost memory and gain nothing.
@@ -217,12 +211,6 @@ CommState* find_unattached(abi::Comm comm) {
     return state;
 }
 
-bool is_being_freed(abi::Comm comm) {
-    const FreedComm* one = thread_state.freed;
-    while (one != nullptr && !(one->comm == comm)) one = one->outer;
-    return one != nullptr;
-}
-
 // Without a call of the host, which would complain of a handle that is no communicator. Those that
 // were made last are freed first, as a rule, and stand first.
 CommState* find_known(abi::Comm comm) {
@@ -235,7 +223,11 @@ CommState* find_known(abi::Comm comm) {
 // Before the host deletes attributes: what becomes of this one is alike on all ranks.
 void forget(abi::Comm comm) {
     CommState* state = find_known(comm);
-    if (state == nullptr) return;
+    if (state == nullptr) {
+        // One whose members alone are known.
+        front.generation.fetch_add(1, std::memory_order_release);
+        return;
+    }
     if (state->is_attached) {
         front.host.comm_delete_attr(comm, front.comm_key);
         return;
@@ -334,6 +326,23 @@ void make_team(CommState& state, bool is_apart) {
 
 }  // namespace
 
+bool is_being_freed(abi::Comm comm) {
+    const FreedComm* one = thread_state.freed;
+    while (one != nullptr && !(one->comm == comm)) one = one->outer;
+    return one != nullptr;
+}
+
+Members members_of(abi::Comm comm) {
+    int inter = 0, rank = 0, size = 0, peers = 0;
+    front.host.comm_test_inter(comm, &inter);
+    front.host.comm_rank(comm, &rank);
+    front.host.comm_size(comm, &size);
+    peers = size;
+    if (inter != 0) front.host.comm_remote_size(comm, &peers);
+    return {comm, static_cast<uint32_t>(rank), static_cast<uint32_t>(size),
+            static_cast<uint32_t>(peers), inter != 0};
+}
+
 CommState* find_state_slow(abi::Comm comm) {
     if (!front.active.load(std::memory_order_acquire)) return nullptr;
     ThreadState& thread = thread_state;
@@ -382,9 +391,7 @@ int free_comm(void* variable, const abi::HostFunction<int(void*)>& host) {
         variable == nullptr) {
         return host(variable);
     }
-    const abi::Comm comm = front.abi.handles_are_ints
-                               ? abi::Comm{abi::to_bits(*static_cast<const int*>(variable))}
-                               : abi::Comm{abi::to_bits(*static_cast<void* const*>(variable))};
+    const abi::Comm comm{handle_at(variable)};
     // The host refuses to.
     if (comm == front.handles.comm_world || comm == front.handles.comm_self) return host(variable);
     forget(comm);

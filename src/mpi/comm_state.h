@@ -13,16 +13,12 @@
 
 namespace tutti::mpi {
 
-struct CommState {
+struct CommState : Members {
     tutti_team* team = nullptr;
     const char* why = nullptr;  // without a team: why the host runs this call; stays valid
-    uint32_t rank = 0;
-    uint32_t size = 0;     // of the local group
-    bool settled = false;  // the warm-up is over and the choice is made
-    bool is_inter = false;
-    bool is_attached = false;  // the host has taken it as an attribute
-    uint32_t calls = 0;        // during the warm-up: see first_call_ended()
-    abi::Comm comm{};
+    bool settled = false;       // the warm-up is over and the choice is made
+    bool is_attached = false;   // the host has taken it as an attribute
+    uint32_t calls = 0;         // during the warm-up: see first_call_ended()
     // TUTTI_VERIFY: alike on all members; 0 without a team, and so many calls of Tutti's.
     uint64_t verify_number = 0;
     uint64_t verify_calls = 0;
@@ -50,6 +46,11 @@ inline CommState* find_state(abi::Comm comm) {
     }
     return find_state_slow(comm);
 }
+
+// Asks the host.
+Members members_of(abi::Comm comm);
+// By this thread: its attributes are being deleted.
+bool is_being_freed(abi::Comm comm);
 
 // The host deletes an attribute wherever the last use of its communicator ends: within a call of
 // the program's, an error handler or the host's own progress, and MPICH under a lock. So the

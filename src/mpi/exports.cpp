@@ -12,10 +12,12 @@
 #include <type_traits>
 
 #include "mpi/collectives.h"
+#include "mpi/counted.h"
 #include "mpi/front.h"
 #include "mpi/init.h"
 #include "mpi/large_calls.h"
 #include "mpi/passed_bytes.h"
+#include "mpi/requests.h"
 #include "mpi/run.h"
 #include "mpi/slots.h"
 

@@ -25,6 +25,28 @@ namespace tutti::mpi {
 
 struct CommState;
 
+// What a rank knows of a communicator by itself: enough to count its calls.
+struct Members {
+    abi::Comm comm{};
+    uint32_t rank = 0;
+    uint32_t size = 0;   // of the local group
+    uint32_t peers = 0;  // ranks that this one exchanges blocks with: between groups, the others
+    bool is_inter = false;
+};
+
+// Of a communicator that a thread has used lately.
+struct KnownMembers {
+    static constexpr uint32_t kNotAsked = UINT32_MAX;
+
+    Members members;
+    uint32_t neighbors;   // that this rank sends to, in its topology; or kNotAsked
+    uint64_t generation;  // 0: nothing cached
+    // Its last call that was counted here. Kind and form as one number, and where it counts.
+    uint32_t call;
+    uint64_t call_bytes;
+    Tally* tally;  // null: nowhere
+};
+
 // A communicator that a thread is about to free, while the MPI does it.
 struct FreedComm {
     abi::Comm comm;
@@ -72,6 +94,8 @@ struct KeptReason {
     std::string text;
     KeptReason* next;
 };
+
+struct Requests;
 
 struct Front {
     bool is_picked = false;           // under mutex
@@ -127,6 +151,7 @@ struct Front {
     StagedCounters staged;
     Verification verify;
     WatchCounters watched;
+    std::atomic<Requests*> requests{nullptr};  // see requests.h; null: there is none to know
 
     std::mutex mutex;             // creation of attributes; never held while a peer is waited for
     CommState* states = nullptr;  // all of them, under mutex_states
@@ -161,9 +186,21 @@ struct ThreadState {
     const TypeInfo* info;
     const FreedComm* freed;  // the innermost; null: none
     uint32_t host_depth;
+    uint32_t uncounted_depth;  // see Uncounted
+    KnownMembers known[4];
 };
 
 extern thread_local constinit ThreadState thread_state;
+
+// While one lives, in a call that is counted, calls from within are not counted: a host may make
+// one collective by calling another by its name. Those that Tutti takes over run as always.
+class Uncounted {
+  public:
+    Uncounted() { ++thread_state.uncounted_depth; }
+    ~Uncounted() { --thread_state.uncounted_depth; }
+    Uncounted(const Uncounted&) = delete;
+    Uncounted& operator=(const Uncounted&) = delete;
+};
 
 // While one lives, collectives that the host calls from within go straight to the host.
 class HostGuard {
@@ -181,8 +218,16 @@ class HostGuard {
     HostGuard& operator=(const HostGuard&) = delete;
 
   private:
+    Uncounted uncounted_;
     uint64_t generation_;
 };
+
+// The handle in a variable of the program's, or at a place of an array of them: an int or a
+// pointer.
+inline uintptr_t handle_at(const void* variables, size_t index = 0) {
+    if (!front.abi.handles_are_ints) return static_cast<const uintptr_t*>(variables)[index];
+    return static_cast<const uint32_t*>(variables)[index];
+}
 
 inline abi::Status* status_ignore() {
     return reinterpret_cast<abi::Status*>(front.abi.status_ignore);

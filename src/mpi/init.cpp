@@ -213,7 +213,7 @@ void wait_for_all() {
     constexpr int kLong = kLooks + 1000;
     const HostGuard guard;
     abi::Request request{};
-    if (front.host.ibarrier(front.p2p_comm, &request) != abi::kSuccess) return;
+    if (front.host.own_ibarrier(front.p2p_comm, &request) != abi::kSuccess) return;
     for (int looks = 0;; looks += looks < kLong ? 1 : 0) {
         int done = 0;
         const int status = front.host.test(&request, &done, status_ignore());

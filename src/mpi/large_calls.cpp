@@ -2,8 +2,11 @@
 #include "mpi/large_calls.h"
 
 #include <new>
+#include <string>
 
 #include "mpi/buffers.h"
+#include "mpi/comm_state.h"
+#include "mpi/counted.h"
 #include "mpi/front.h"
 
 namespace tutti::mpi {
@@ -22,6 +25,12 @@ int refuse_count(Comm comm) {
     return front.abi.err_count;
 }
 
+int refuse_absent(Comm comm, const char* name) {
+    if (front.world_rank == 0) print_line((std::string("this MPI has no MPI_") + name).c_str());
+    front.host.comm_call_errhandler(comm, front.abi.err_other);
+    return front.abi.err_other;
+}
+
 namespace large {
 
 namespace {
@@ -33,13 +42,7 @@ size_t size_of(Comm comm) {
 }
 
 // The ranks that this one exchanges blocks with.
-size_t peers_of(Comm comm) {
-    int is_inter = 0, size = 0;
-    front.host.comm_test_inter(comm, &is_inter);
-    if (is_inter == 0) return size_of(comm);
-    front.host.comm_remote_size(comm, &size);
-    return static_cast<size_t>(size);
-}
+size_t peers_of(Comm comm) { return members_of(comm).peers; }
 
 }  // namespace
 
@@ -61,6 +64,14 @@ Sides sides_of(Kind kind, Comm comm, const void* send, const void* recv, int roo
         case kAlltoallw: {
             const size_t peers = peers_of(comm);
             return {{!is_in_place(send), peers}, {true, peers}};
+        }
+        case kNeighborAllgather:
+        case kNeighborAllgatherv:
+        case kNeighborAlltoall:
+        case kNeighborAlltoallv:
+        case kNeighborAlltoallw: {
+            const Neighbors neighbors = neighbors_of(members_of(comm));
+            return {{true, neighbors.to}, {true, neighbors.from}};
         }
         default:
             return {{true, 1}, {true, kind == kReduceScatter ? size_of(comm) : 1}};

@@ -6,13 +6,13 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <tuple>
 #include <type_traits>
 
 #include "mpi/front.h"
 #include "mpi/host_calls.h"
 #include "mpi/report.h"
+#include "mpi/requests.h"
 
 namespace tutti::mpi {
 
@@ -26,6 +26,8 @@ Role role_in(Comm comm, int root);
 inline bool fits_an_int(Count count) { return count == static_cast<int>(count); }
 // Calls the communicator's error handler, whose own success is not the call's.
 int refuse_count(Comm comm);
+// The host has no such function, not with ints either: the same with MPI_ERR_OTHER, and a line.
+int refuse_absent(Comm comm, const char* name);
 
 namespace large {
 
@@ -46,29 +48,32 @@ class Ints {
   public:
     explicit Ints(const Sides& sides) : sides_(sides), side_(&sides_.send) {}
 
-    // The receive buffer stands between both sides.
-    template <class T>
-    auto operator()(T argument) {
-        if constexpr (std::is_same_v<T, Count>) {
-            return number(argument);
-        } else if constexpr (std::is_same_v<T, const Count*>) {
-            return array(argument);
-        } else {
-            if constexpr (std::is_same_v<T, void*>) side_ = &sides_.recv;
+    // As the form with ints takes it. The receive buffer stands between both sides.
+    template <class Parameter, class T>
+    Parameter to(T argument) {
+        if constexpr (std::is_same_v<T, void*>) side_ = &sides_.recv;
+        if constexpr (std::is_same_v<T, Parameter>) {
             return argument;
+        } else if constexpr (std::is_same_v<T, Count>) {
+            return number(argument);
+        } else {
+            return array(argument);
         }
     }
     // MPI_SUCCESS, or the error that the communicator is to be told.
     [[nodiscard]] int problem() const;
+    // Calls that are not blocking may read them until they end.
+    void keep(Form form, const void* request) {
+        if (used_ > 0) keep_arrays(form, request, std::move(arrays_));
+    }
 
   private:
     int number(Count count);
     const int* array(const Count* numbers);
 
-    static constexpr size_t kArraysMax = 4;
     Sides sides_;
     const Side* side_;
-    std::unique_ptr<int[]> arrays_[kArraysMax];
+    IntArrays arrays_;
     size_t used_ = 0;
     bool fit_ = true;
     bool has_memory_ = true;
@@ -89,18 +94,36 @@ T first_of(First first, Others... others) {
     }
 }
 
-// `wide` is the host's form with large counts, `narrow` that with ints.
-template <Kind kKind, class Wide, class Narrow, class... Arguments>
-int call(const Wide& wide, const Narrow& narrow, Arguments... arguments) {
+// A function that not every host has.
+template <class Function, class... Arguments>
+int call_if_there(const char* name, const Function& function, Arguments... arguments) {
+    if (function) [[likely]]
+        return function(arguments...);
+    return refuse_absent(first_of<Comm>(arguments...), name);
+}
+
+// `wide` is the host's form with large counts, `narrow` that with ints. The last argument of one
+// that is not blocking is the program's variable of the request.
+template <Kind kKind, Form kForm, class Wide, class... Parameters, class... Arguments>
+int call(const char* name, const Wide& wide, const abi::HostFunction<int(Parameters...)>& narrow,
+         Arguments... arguments) {
     if (wide) return wide(arguments...);
     const Comm comm = first_of<Comm>(arguments...);
+    if (!narrow) return refuse_absent(comm, name);
     Ints ints(sides_of(kKind, comm, first_of<const void*>(arguments...),
                        first_of<void*>(arguments...), first_of<int>(arguments...)));
-    const std::tuple narrowed{ints(arguments)...};  // one after the other, in this order
+    // In braces: one after the other, in this order.
+    const std::tuple<Parameters...> narrowed{ints.to<Parameters>(arguments)...};
     const int problem = ints.problem();
-    if (problem == abi::kSuccess) return std::apply(narrow, narrowed);
-    front.host.comm_call_errhandler(comm, problem);
-    return problem;
+    if (problem != abi::kSuccess) {
+        front.host.comm_call_errhandler(comm, problem);
+        return problem;
+    }
+    const int status = std::apply(narrow, narrowed);
+    if constexpr (kForm != Form::kBlocking) {
+        if (status == abi::kSuccess) ints.keep(kForm, std::get<sizeof...(arguments) - 1>(narrowed));
+    }
+    return status;
 }
 
 }  // namespace large

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How many bytes a collective that Tutti does not take over moves, as far as this rank knows: for
 // the report. Of the arguments only those are read that are significant on this rank. On all ranks
-// the same, but in gatherv, scatterv, alltoallv and alltoallw (depends_on_rank()).
+// the same, but where depends_on_rank(). Those of a non-blocking or persistent one are those of the
+// blocking one.
 #pragma once
 
 #include <cstdint>
 
-#include "mpi/comm_state.h"
+#include "mpi/front.h"
 #include "mpi/host_calls.h"
 #include "mpi/report.h"
+#include "mpi/run.h"
 
 namespace tutti::mpi {
 
@@ -21,9 +23,13 @@ namespace passed {
 
 inline constexpr uint32_t kNone = UINT32_MAX;
 
-// Elements of one datatype, and all that are counted in an array, but for one place of it; a
-// negative count is none.
-uint64_t bytes(Count count, Datatype type);
+// Elements of one datatype; a negative count is none.
+inline uint64_t bytes(Count count, Datatype type) { return bytes_of(count, type); }
+// The same, but none between groups.
+inline uint64_t within(const Members& members, Count count, Datatype type) {
+    return members.is_inter ? 0 : bytes(count, type);
+}
+// All that are counted in an array, but for one place of it.
 template <class Number>
 uint64_t sum(const Number* counts, uint32_t ranks, Datatype type, uint32_t but = kNone) {
     uint64_t elements = 0;
@@ -34,87 +40,151 @@ uint64_t sum(const Number* counts, uint32_t ranks, Datatype type, uint32_t but =
 }
 // The datatype at this place of a program's array.
 Datatype type_at(const void* types, uint32_t index);
-// Ranks that this one exchanges blocks with.
-uint32_t peers(const CommState& state);
 bool is_in_place(const void* buffer);
-bool is_root(const CommState& state, int root);
+bool is_root(const Members& members, int root);
 // A root's own block that stays in place does not move, and its count may hold anything.
-inline uint32_t unmoved(const CommState& state, const void* own) {
-    return is_in_place(own) ? state.rank : kNone;
+inline uint32_t unmoved(const Members& members, const void* own) {
+    return is_in_place(own) ? members.rank : kNone;
 }
 // In a call with a root between groups, a rank may have no part.
-bool has_part(const CommState& state, int root);
+bool has_part(const Members& members, int root);
 
 }  // namespace passed
 
+// Between groups it takes more than a rank to know which arguments of these are significant: they
+// count as none there.
+template <>
+struct PassedBytes<kBarrier> {
+    const Members& members;
+    uint64_t operator()(Comm) const { return 0; }
+};
+
+template <>
+struct PassedBytes<kBcast> {
+    const Members& members;
+    uint64_t operator()(const void*, Count count, Datatype type, int, Comm) const {
+        return passed::within(members, count, type);
+    }
+};
+
+template <>
+struct PassedBytes<kReduce> {
+    const Members& members;
+    uint64_t operator()(const void*, const void*, Count count, Datatype type, Op, int, Comm) const {
+        return passed::within(members, count, type);
+    }
+};
+
+template <>
+struct PassedBytes<kAllreduce> {
+    const Members& members;
+    uint64_t operator()(const void*, const void*, Count count, Datatype type, Op, Comm) const {
+        return passed::within(members, count, type);
+    }
+};
+template <>
+struct PassedBytes<kReduceScatterBlock> : PassedBytes<kAllreduce> {};
+template <>
+struct PassedBytes<kScan> : PassedBytes<kAllreduce> {};
+template <>
+struct PassedBytes<kExscan> : PassedBytes<kAllreduce> {};
+
+template <>
+struct PassedBytes<kGather> {
+    const Members& members;
+    uint64_t operator()(const void*, Count send_count, Datatype send_type, const void*,
+                        Count recv_count, Datatype recv_type, int root, Comm) const {
+        return passed::is_root(members, root) ? passed::within(members, recv_count, recv_type)
+                                              : passed::within(members, send_count, send_type);
+    }
+};
+
+template <>
+struct PassedBytes<kScatter> {
+    const Members& members;
+    uint64_t operator()(const void*, Count send_count, Datatype send_type, const void*,
+                        Count recv_count, Datatype recv_type, int root, Comm) const {
+        return passed::is_root(members, root) ? passed::within(members, send_count, send_type)
+                                              : passed::within(members, recv_count, recv_type);
+    }
+};
+
+template <>
+struct PassedBytes<kAllgather> {
+    const Members& members;
+    uint64_t operator()(const void*, Count, Datatype, const void*, Count recv_count,
+                        Datatype recv_type, Comm) const {
+        return passed::within(members, recv_count, recv_type);
+    }
+};
+
 template <>
 struct PassedBytes<kAlltoall> {
-    const CommState& state;
+    const Members& members;
     uint64_t operator()(const void* send, Count send_count, Datatype send_type, const void*,
                         Count recv_count, Datatype recv_type, Comm) const {
         const bool is_in_place = passed::is_in_place(send);
-        return passed::peers(state) * (is_in_place ? passed::bytes(recv_count, recv_type)
-                                                   : passed::bytes(send_count, send_type));
+        return members.peers * (is_in_place ? passed::bytes(recv_count, recv_type)
+                                            : passed::bytes(send_count, send_type));
     }
 };
 
 template <>
 struct PassedBytes<kAllgatherv> {
-    const CommState& state;
+    const Members& members;
     template <class Number, class Offset>
     uint64_t operator()(const void*, Number, Datatype, const void*, const Number* recv_counts,
                         const Offset*, Datatype recv_type, Comm) const {
-        return passed::sum(recv_counts, passed::peers(state), recv_type);
+        return passed::sum(recv_counts, members.peers, recv_type);
     }
 };
 
 template <>
 struct PassedBytes<kGatherv> {
-    const CommState& state;
+    const Members& members;
     template <class Number, class Offset>
     uint64_t operator()(const void* send, Number send_count, Datatype send_type, const void*,
                         const Number* recv_counts, const Offset*, Datatype recv_type, int root,
                         Comm) const {
-        if (passed::is_root(state, root)) {
-            return passed::sum(recv_counts, passed::peers(state), recv_type,
-                               passed::unmoved(state, send));
+        if (passed::is_root(members, root)) {
+            return passed::sum(recv_counts, members.peers, recv_type,
+                               passed::unmoved(members, send));
         }
-        return passed::has_part(state, root) ? passed::bytes(send_count, send_type) : 0;
+        return passed::has_part(members, root) ? passed::bytes(send_count, send_type) : 0;
     }
 };
 
 template <>
 struct PassedBytes<kScatterv> {
-    const CommState& state;
+    const Members& members;
     template <class Number, class Offset>
     uint64_t operator()(const void*, const Number* send_counts, const Offset*, Datatype send_type,
                         const void* recv, Number recv_count, Datatype recv_type, int root,
                         Comm) const {
-        if (passed::is_root(state, root)) {
-            return passed::sum(send_counts, passed::peers(state), send_type,
-                               passed::unmoved(state, recv));
+        if (passed::is_root(members, root)) {
+            return passed::sum(send_counts, members.peers, send_type,
+                               passed::unmoved(members, recv));
         }
-        return passed::has_part(state, root) ? passed::bytes(recv_count, recv_type) : 0;
+        return passed::has_part(members, root) ? passed::bytes(recv_count, recv_type) : 0;
     }
 };
 
 template <>
 struct PassedBytes<kAlltoallv> {
-    const CommState& state;
+    const Members& members;
     // In place a rank sends as much as it receives.
     template <class Number, class Offset>
     uint64_t operator()(const void* send, const Number* send_counts, const Offset*,
                         Datatype send_type, const void*, const Number* recv_counts, const Offset*,
                         Datatype recv_type, Comm) const {
-        const uint32_t ranks = passed::peers(state);
-        return passed::is_in_place(send) ? passed::sum(recv_counts, ranks, recv_type)
-                                         : passed::sum(send_counts, ranks, send_type);
+        return passed::is_in_place(send) ? passed::sum(recv_counts, members.peers, recv_type)
+                                         : passed::sum(send_counts, members.peers, send_type);
     }
 };
 
 template <>
 struct PassedBytes<kAlltoallw> {
-    const CommState& state;
+    const Members& members;
     template <class Number, class Offset>
     uint64_t operator()(const void* send, const Number* send_counts, const Offset*,
                         const void* send_types, const void*, const Number* recv_counts,
@@ -124,7 +194,7 @@ struct PassedBytes<kAlltoallw> {
         const void* types = is_in_place ? recv_types : send_types;
         if (counts == nullptr || types == nullptr) return 0;
         uint64_t bytes = 0;
-        for (uint32_t i = 0; i < passed::peers(state); ++i) {
+        for (uint32_t i = 0; i < members.peers; ++i) {
             if (counts[i] > 0) bytes += passed::bytes(counts[i], passed::type_at(types, i));
         }
         return bytes;
@@ -133,29 +203,40 @@ struct PassedBytes<kAlltoallw> {
 
 template <>
 struct PassedBytes<kReduceScatter> {
-    const CommState& state;
+    const Members& members;
     // A block for each rank of the own group, between groups too.
     template <class Number>
     uint64_t operator()(const void*, const void*, const Number* recv_counts, Datatype type, Op,
                         Comm) const {
-        return passed::sum(recv_counts, state.size, type);
+        return passed::sum(recv_counts, members.size, type);
+    }
+};
+
+// Among neighbours: `members.peers` is how many this rank sends to.
+template <>
+struct PassedBytes<kNeighborAllgather> {
+    const Members& members;
+    uint64_t operator()(const void*, Count send_count, Datatype send_type, const void*, Count,
+                        Datatype, Comm) const {
+        return passed::bytes(send_count, send_type);
     }
 };
 
 template <>
-struct PassedBytes<kScan> {
-    const CommState& state;
-    uint64_t operator()(const void*, const void*, Count count, Datatype type, Op, Comm) const {
-        return passed::bytes(count, type);
+struct PassedBytes<kNeighborAllgatherv> {
+    const Members& members;
+    template <class Number, class Offset>
+    uint64_t operator()(const void*, Number send_count, Datatype send_type, const void*,
+                        const Number*, const Offset*, Datatype, Comm) const {
+        return passed::bytes(send_count, send_type);
     }
 };
 
 template <>
-struct PassedBytes<kExscan> {
-    const CommState& state;
-    uint64_t operator()(const void*, const void*, Count count, Datatype type, Op, Comm) const {
-        return passed::bytes(count, type);
-    }
-};
+struct PassedBytes<kNeighborAlltoall> : PassedBytes<kAlltoall> {};
+template <>
+struct PassedBytes<kNeighborAlltoallv> : PassedBytes<kAlltoallv> {};
+template <>
+struct PassedBytes<kNeighborAlltoallw> : PassedBytes<kAlltoallw> {};
 
 }  // namespace tutti::mpi

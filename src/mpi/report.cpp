@@ -12,9 +12,9 @@ namespace {
 constexpr uint32_t kOverflowText = 0;  // more kinds of text than the table holds
 
 // Never 0, since 0 is a free slot: the top bit says "in use".
-uint64_t make_key(Kind kind, uint8_t bytes_class, uint32_t ranks, uint32_t text) {
-    return uint64_t{1} << 63 | uint64_t{kind} << 48 | uint64_t{bytes_class} << 40 |
-           uint64_t{text} << 32 | ranks;
+uint64_t make_key(Kind kind, Form form, uint8_t bytes_class, uint32_t ranks, uint32_t text) {
+    return uint64_t{1} << 63 | uint64_t{static_cast<uint8_t>(form)} << 56 | uint64_t{kind} << 48 |
+           uint64_t{bytes_class} << 40 | uint64_t{text} << 32 | ranks;
 }
 
 uint32_t home_of(uint64_t key) { return static_cast<uint32_t>((key * 0x9e3779b97f4a7c15u) >> 40); }
@@ -40,39 +40,57 @@ uint32_t Counters::text_number(const char* how) {
     return kOverflowText;
 }
 
-void Counters::count(Kind kind, uint32_t ranks, uint64_t bytes, const char* how,
-                     uint64_t nanoseconds) {
-    const uint64_t key = make_key(kind, size_class(bytes), ranks, text_number(how));
+uint64_t Tally::estimated_ns() const {
+    const uint64_t took_ns = nanoseconds.load(std::memory_order_relaxed);
+    const uint64_t timed = covered.load(std::memory_order_relaxed);
+    if (timed == 0) return took_ns;
+    const double all = static_cast<double>(calls.load(std::memory_order_relaxed));
+    return static_cast<uint64_t>(static_cast<double>(took_ns) * all / static_cast<double>(timed));
+}
+
+Tally* Counters::find(uint64_t key) {
     uint32_t at = home_of(key) % kSlots;
     // A full table drops what is new rather than slowing down the program; it holds far more kinds
     // than a program has.
     for (uint32_t tries = 0; tries < kSlots; ++tries, at = (at + 1) % kSlots) {
-        Slot& slot = slots_[at];
+        Tally& slot = slots_[at];
         uint64_t held = slot.key.load(std::memory_order_relaxed);
         if (held == 0 && slot.key.compare_exchange_strong(held, key, std::memory_order_relaxed)) {
             held = key;
         }
-        if (held != key) continue;
-        slot.calls.fetch_add(1, std::memory_order_relaxed);
-        slot.bytes.fetch_add(bytes, std::memory_order_relaxed);
-        slot.nanoseconds.fetch_add(nanoseconds, std::memory_order_relaxed);
-        return;
+        if (held == key) return &slot;
     }
+    return nullptr;
+}
+
+void Counters::count(Kind kind, uint32_t ranks, uint64_t bytes, const char* how,
+                     uint64_t nanoseconds) {
+    Tally* const tally =
+        find(make_key(kind, Form::kBlocking, size_class(bytes), ranks, text_number(how)));
+    if (tally == nullptr) return;
+    tally->add(bytes, false);
+    tally->nanoseconds.fetch_add(nanoseconds, std::memory_order_relaxed);
+}
+
+Tally* Counters::passed(Kind kind, Form form, uint32_t ranks, uint64_t bytes) {
+    return find(make_key(kind, form, size_class(bytes), ranks, kPassedText));
 }
 
 std::vector<ReportRecord> Counters::records() const {
     std::vector<ReportRecord> all;
-    for (const Slot& slot : slots_) {
+    for (const Tally& slot : slots_) {
         const uint64_t key = slot.key.load(std::memory_order_relaxed);
-        if (key == 0) continue;
+        // A persistent collective may never have been started.
+        if (slot.calls.load(std::memory_order_relaxed) == 0) continue;
         ReportRecord record;
         memset(&record, 0, sizeof record);  // padding too: the record travels as bytes
         record.kind = static_cast<uint8_t>(key >> 48 & 0xff);
+        record.form = static_cast<uint8_t>(key >> 56 & 0x7f);
         record.size_class = static_cast<uint8_t>(key >> 40 & 0xff);
         record.ranks = static_cast<uint32_t>(key);
         record.calls = slot.calls.load(std::memory_order_relaxed);
         record.bytes = slot.bytes.load(std::memory_order_relaxed);
-        record.nanoseconds = slot.nanoseconds.load(std::memory_order_relaxed);
+        record.nanoseconds = slot.estimated_ns();
         const uint32_t text = static_cast<uint32_t>(key >> 32) & 0xff;
         const char* how = text == kOverflowText ? "other" : texts_[text].load();
         snprintf(record.how, sizeof record.how, "%s", how);

@@ -34,7 +34,7 @@ bool by_host(std::string_view how) { return how.starts_with("host: "); }
 
 // Of one call; where ranks have different sizes, their mean.
 std::string size_text(const ReportRow& row) {
-    if (row.kind == kBarrier) return "";
+    if (row.kind == kBarrier || Form{row.form} == Form::kInit) return "";
     return (depends_on_rank(row.kind) ? "mean " : "") + std::string(kClassNames[row.size_class]);
 }
 
@@ -70,6 +70,12 @@ uint64_t calls_of(std::span<const ReportRow> rows, bool host) {
 }  // namespace
 
 const char* kind_name(Kind kind) { return kNames[kind].name; }
+std::string call_name(Kind kind, Form form) {
+    const std::string name = kind_name(kind);
+    if (form == Form::kNonblocking) return "i" + name;
+    if (form == Form::kInit) return name + "_init";
+    return form == Form::kStart ? name + "_start" : name;
+}
 const char* kind_function(Kind kind) { return kNames[kind].function; }
 
 uint8_t size_class(uint64_t bytes) {
@@ -81,15 +87,18 @@ uint8_t size_class(uint64_t bytes) {
 const char* size_class_name(uint8_t number) { return kClassNames[number]; }
 
 std::vector<ReportRow> merge_records(std::span<const ReportRecord> records) {
-    using Key = std::tuple<uint8_t, uint32_t, uint8_t, bool, std::string>;
+    using Key = std::tuple<uint8_t, uint8_t, uint32_t, uint8_t, bool, std::string>;
     std::map<Key, ReportRow> rows;
     for (const ReportRecord& r : records) {
-        if (r.kind >= kKinds || r.size_class >= kSizeClasses || r.ranks == 0) continue;
+        if (r.kind >= kKinds || r.form >= kForms || r.size_class >= kSizeClasses || r.ranks == 0) {
+            continue;
+        }
         const std::string how(r.how, strnlen(r.how, sizeof r.how));
         // Where its ranks count a call in several classes, none of these is the call's.
         const uint8_t found_as = depends_on_rank(r.kind) ? 0 : r.size_class;
-        ReportRow& row = rows[{r.kind, r.ranks, found_as, by_host(how), how}];
+        ReportRow& row = rows[{r.kind, r.form, r.ranks, found_as, by_host(how), how}];
         row.kind = r.kind;
+        row.form = r.form;
         row.size_class = r.size_class;
         row.ranks = r.ranks;
         row.how = how;
@@ -129,13 +138,17 @@ Staged merge_staged(std::span<const StagedRecord> records) {
 
 namespace {
 
+std::string row_name(const ReportRow& row) {
+    return call_name(static_cast<Kind>(row.kind), Form{row.form});
+}
+
 std::string table_text(std::span<const ReportRow> rows) {
     std::vector<Cells> lines;
     lines.push_back({"collective", "ranks", "call size", "calls", "bytes", "time in calls",
                      "per call", "run by: algorithm, or why not by Tutti"});
     for (const ReportRow& row : rows) {
         lines.push_back(
-            {kNames[row.kind].name, std::to_string(row.ranks), size_text(row), grouped(row.calls),
+            {row_name(row), std::to_string(row.ranks), size_text(row), grouped(row.calls),
              grouped(row.bytes), duration(row.seconds),
              duration(row.seconds / static_cast<double>(std::max<uint64_t>(row.calls, 1))),
              by_host(row.how) ? "host MPI: " + row.how.substr(6) : "Tutti: " + row.how});
@@ -204,7 +217,7 @@ std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
     for (const ReportRow& row : rows) {
         const bool host = by_host(row.how);
         nlohmann::ordered_json entry;
-        entry["collective"] = kNames[row.kind].name;
+        entry["collective"] = row_name(row);
         entry["ranks"] = row.ranks;
         entry["size_class"] = kClassNames[row.size_class];
         entry["calls"] = row.calls;

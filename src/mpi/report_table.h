@@ -19,6 +19,7 @@ namespace tutti::mpi {
 // One rank's count of one kind of call; sent to rank 0 as bytes.
 struct ReportRecord {
     uint8_t kind;
+    uint8_t form;
     uint8_t size_class;
     uint32_t ranks;
     uint64_t calls;
@@ -29,6 +30,7 @@ struct ReportRecord {
 
 struct ReportRow {
     uint8_t kind = 0;
+    uint8_t form = 0;
     uint8_t size_class = 0;
     uint32_t ranks = 0;
     std::string how;
@@ -83,8 +85,9 @@ inline constexpr uint32_t kSizeClasses = 4;
 uint8_t size_class(uint64_t bytes);
 const char* size_class_name(uint8_t size_class);
 
-// In the order of kind, ranks, size class; what Tutti ran before what the host did. A call whose
-// ranks know different sizes is of the class of their mean: all those of one kind are one row.
+// In the order of kind, form, ranks, size class; what Tutti ran before what the host did. A call
+// whose ranks know different sizes is of the class of their mean: all those of one kind are one
+// row.
 std::vector<ReportRow> merge_records(std::span<const ReportRecord> records);
 std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
                         std::span<const MulticastRecord> multicasts = {});

@@ -50,11 +50,7 @@ uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype 
     return front.report && !state.is_inter ? bytes_of(count, type) : 0;
 }
 
-uint64_t bytes_of(abi::Count count, abi::Datatype type) {
-    if (count <= 0) return 0;
-    if (const TypeInfo* info = front.types.find(type)) {
-        return static_cast<uint64_t>(count) * info->size;
-    }
+uint64_t bytes_of_derived(abi::Count count, abi::Datatype type) {
     abi::Count size = 0;
     if (!front.abi.may_be(abi::Named::kType, type.bits, front.handles) ||
         front.host.type_size_x(type, &size) != abi::kSuccess || size < 0) {

@@ -43,7 +43,13 @@ inline constexpr const char* kDoubtful = "host: doubtful arguments, for it to ch
 // rank to know which arguments are significant.
 uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype type);
 // 0 for a count or a datatype that the host shall judge.
-uint64_t bytes_of(abi::Count count, abi::Datatype type);
+uint64_t bytes_of_derived(abi::Count count, abi::Datatype type);
+inline uint64_t bytes_of(abi::Count count, abi::Datatype type) {
+    if (count <= 0) return 0;
+    const TypeInfo* const info = front.types.find(type);
+    return info != nullptr ? static_cast<uint64_t>(count) * info->size
+                           : bytes_of_derived(count, type);
+}
 
 // `call` is a call of the host, whose error handler may free the communicator; `why` is for the
 // report, which also says who comes late.
@@ -53,6 +59,7 @@ int by_host(CommState& state, Kind kind, uint64_t bytes, const char* why, HostCa
     if (!front.tells_exits && !is_first) [[likely]]
         return call();
     const InUse in_use(state);
+    const Uncounted within;
     const uint64_t begin = now_ns();
     const int status = call();
     if (is_first) first_call_ended(state, status);
@@ -144,9 +151,8 @@ int pass_through(Comm comm, Kind kind, Bytes bytes, HostCall call) {
     // Under TUTTI_CHECK a call that is not ours makes the team too: others may be in one that is.
     if (front.check) make_ready(*state, false);
     const uint64_t moved = front.report ? bytes(*state) : 0;
-    return checked_by_host(*state, kind, [&] {
-        return by_host(*state, kind, moved, "host: not taken over yet", call);
-    });
+    return checked_by_host(*state, kind,
+                           [&] { return by_host(*state, kind, moved, kNotTakenOver, call); });
 }
 
 }  // namespace tutti::mpi

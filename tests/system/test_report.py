@@ -24,6 +24,18 @@ PASSED = {
     "scan": (1, 200, "<= 256 B"),
     "exscan": (1, 20000, "<= 1 MiB"),
 }
+# The same of `forms`, for one call: bytes and class of what has no other row.
+FORMS = {
+    "barrier": 0, "bcast": 40, "reduce": 400, "allreduce": 800, "gather": 120, "scatter": 160,
+    "allgather": 200, "reduce_scatter_block": 240,
+    "gatherv": (600 + 100 + 300) * 4 / 3, "scatterv": (600 + 100 + 300) * 4 / 3,
+    "allgatherv": 600 * 4, "alltoall": 3 * 70 * 4, "alltoallv": 3 * (10 + 20 + 30) * 4 / 3,
+    "alltoallw": 3 * (10 + 20 + 30) * 4 / 3, "reduce_scatter": 600 * 4, "scan": 5000, "exscan": 320,
+    "neighbor_allgather": 360, "neighbor_allgatherv": 40, "neighbor_alltoall": 2 * 20 * 4,
+    "neighbor_alltoallv": 2 * 10 * 4, "neighbor_alltoallw": 2 * 10 * 4,
+}
+# One rank sends blocks of 2400 bytes to two; and each to two.
+GRAPHS = 2 * 2400 // 3 + 2 * 2400
 needs_tutti = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no report")
 
 
@@ -41,6 +53,44 @@ def test_bytes_of_what_passes_through(mpi, form):
     found = passed_on(outcome.report, 3)
     assert {name: found.get(name) for name in PASSED} == PASSED, outcome.report.rows
     assert len(outcome.report.rows) == len(PASSED), outcome.report.rows
+
+
+def class_of(size):
+    return "<= 256 B" if size <= 256 else "<= 16 KiB"
+
+
+def expected_forms(out, form):
+    """What `forms` called: each collective without blocking, and persistent ones started thrice."""
+    rows = {}
+    for name, size in FORMS.items():
+        if form == "large" and name == "barrier":
+            continue
+        rows["i" + name] = (1, int(size), class_of(size))
+        if name.startswith("neighbor"):
+            rows[name] = rows["i" + name]
+        is_left_out = name in ("gather", "scatter") and "no persistent gather" in out
+        if "no persistent collectives" in out or is_left_out:
+            continue
+        rows[name + "_init"] = (1, 0, "<= 256 B")
+        rows[name + "_start"] = (3, int(3 * size), class_of(size))
+    if form == "int":
+        rows["ineighbor_alltoall"] = (3, 160 + GRAPHS, "<= 16 KiB")
+    return rows
+
+
+@pytest.mark.parametrize("form", ["int", "large"])
+def test_non_blocking_persistent_and_neighborhood_ones(mpi, form):
+    """Also by large counts under MPIs that have none; messages that are started are not counted."""
+    outcome = mpi.launch("forms", 3, form).passed()
+    if BARE:
+        return
+    blocking = set(FORMS) - {name for name in FORMS if name.startswith("neighbor")}
+    rows = [row for row in outcome.report.rows if row["collective"] not in blocking]
+    found = {row["collective"]: (row["calls"], row["bytes"], row["size_class"]) for row in rows}
+    assert found == expected_forms(outcome.out, form), rows
+    assert len(rows) == len(found), rows
+    assert all(row["ranks"] == 3 and row["seconds"] > 0 and row["run_by"] == "host" and
+               row["reason"] == "not taken over yet" for row in rows), rows
 
 
 @needs_tutti

@@ -20,6 +20,11 @@ struct Combiners {
     int named, dup, contiguous, vector, hvector, f90_real, f90_complex, f90_integer, resized;
 };
 
+// What MPI_Topo_test answers.
+struct Topologies {
+    int grid, graph, distributed_graph;
+};
+
 // What a handle is asked to be.
 enum class Named { kComm, kType, kOp, kUserOp };
 
@@ -37,6 +42,7 @@ struct Abi {
     int any_source;
     int root;  // MPI_ROOT, of intercommunicators
     int err_count, err_arg, err_other, err_truncate, err_no_mem;
+    Topologies topologies;
     Combiners combiners;
     size_t status_bytes;
     size_t status_source_at;  // an int

@@ -186,6 +186,7 @@ inline constexpr Abi kMpichAbi{
     .err_other = 15,
     .err_truncate = 14,
     .err_no_mem = 34,
+    .topologies = {.grid = 2, .graph = 1, .distributed_graph = 3},
     .combiners = {.named = 1,
                   .dup = 2,
                   .contiguous = 3,

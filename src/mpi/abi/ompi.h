@@ -167,6 +167,7 @@ inline constexpr Abi kOmpiAbi{
     .err_other = 16,
     .err_truncate = 15,
     .err_no_mem = 39,
+    .topologies = {.grid = 1, .graph = 2, .distributed_graph = 3},
     .combiners = {.named = 0,
                   .dup = 1,
                   .contiguous = 2,

@@ -181,7 +181,7 @@ TEST(NodeTable, Json) {
 TEST(NodeTable, StandsInBothReports) {
     ReportHead head;
     head.nodes = {{1, 0, crowded_info(2)}};
-    const std::vector<ReportRow> rows = {{kBarrier, 0, 4, "small", 1, 0, 0}};
+    const std::vector<ReportRow> rows = {{kBarrier, 0, 0, 4, "small", 1, 0, 0}};
     EXPECT_EQ(report_text(head, rows).find("tutti: within"), std::string::npos);
     head.is_full = true;
     EXPECT_NE(report_text(head, rows).find("tutti: within node7"), std::string::npos);

@@ -85,6 +85,57 @@ TEST(Counters, AFullTableDropsWhatIsNewAndKeepsTheRest) {
     EXPECT_EQ(counters.records().size(), held);
 }
 
+// The first calls take twice as long as later ones.
+TEST(Counters, EstimateTheTimeOfCallsThatAreSeldomTimed) {
+    static Counters counters;
+    Tally* const tally = counters.passed(kBcast, Form::kNonblocking, 4, 8);
+    ASSERT_NE(tally, nullptr);
+    EXPECT_EQ(tally, counters.passed(kBcast, Form::kNonblocking, 4, 16));
+    EXPECT_NE(tally, counters.passed(kBcast, Form::kStart, 4, 8));
+    constexpr uint64_t kFirst = 64, kCalls = 10000;
+    uint64_t timed = 0;
+    for (uint64_t i = 0; i < kCalls; ++i) {
+        const bool is_timed = tally->is_timed();
+        EXPECT_TRUE(is_timed || i >= kFirst) << i;
+        tally->add(8, i % 2 == 0);
+        if (!is_timed) continue;
+        ++timed;
+        tally->add_time(i < kFirst ? 200 : 100, i % 2 == 0);
+    }
+    EXPECT_GT(timed, kFirst + kCalls / 40);
+    EXPECT_LT(timed, kFirst + kCalls / 25);
+    // The other two have no call.
+    const auto records = counters.records();
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_EQ(records[0].calls, kCalls);
+    EXPECT_EQ(records[0].bytes, 8 * kCalls);
+    EXPECT_EQ(records[0].form, static_cast<uint8_t>(Form::kNonblocking));
+    EXPECT_STREQ(records[0].how, kNotTakenOver);
+    const double all = 100.0 * kCalls + 100.0 * kFirst;
+    EXPECT_NEAR(static_cast<double>(records[0].nanoseconds), all, 0.01 * all);
+}
+
+TEST(Report, KeepsTheFormsOfACollectiveTogether) {
+    std::vector<ReportRecord> records = {
+        record(kBcast, 1, 1, 8, kNotTakenOver),      record(kAllreduce, 1, 1, 0, kNotTakenOver),
+        record(kAllreduce, 1, 7, 56, kNotTakenOver), record(kAllreduce, 1, 2, 16, "small"),
+        record(kAllreduce, 1, 3, 24, kNotTakenOver), record(kNeighborAlltoall, 1, 1, 8, "host: x")};
+    records[1].form = static_cast<uint8_t>(Form::kInit);
+    records[2].form = static_cast<uint8_t>(Form::kStart);
+    records[4].form = records[5].form = static_cast<uint8_t>(Form::kNonblocking);
+    const auto rows = merge_records(records);
+    const auto json = nlohmann::json::parse(report_json({"MPI X", 1, ""}, rows));
+    std::vector<std::string> names;
+    for (const auto& row : json["collectives"]) names.push_back(row["collective"]);
+    EXPECT_EQ(names, (std::vector<std::string>{"bcast", "allreduce", "iallreduce", "allreduce_init",
+                                               "allreduce_start", "ineighbor_alltoall"}));
+    const std::string text = report_text({"MPI X", 1, ""}, rows);
+    EXPECT_NE(text.find("  allreduce_start "), std::string::npos) << text;
+    EXPECT_NE(text.find("  mean <= 256 B "), std::string::npos) << text;
+    records[0].form = kForms;
+    EXPECT_EQ(merge_records(records).size(), rows.size() - 1);
+}
+
 TEST(Report, CountsCallsOfTheCommunicatorNotOfItsRanks) {
     const std::vector<ReportRecord> records = {
         record(kBcast, 2, 10, 80, "small"),     record(kBcast, 2, 10, 80, "small"),
