@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <string>
 
 #include "mpi/abi/abi.h"
 #include "mpi/abi/brands.h"
@@ -28,8 +29,14 @@ Function* find(void* library, const char* name) {
 std::string load_host(void* library, const std::string& prefix, bool handles_are_ints, Host& host) {
     constexpr bool kRequired = true, kOptional = false;
     std::string missing;
-    const auto set = [&](const char* name, bool is_needed, auto& function) {
-        function.set(dlsym(library, (prefix + name).c_str()), handles_are_ints);
+    const auto set = [&](const std::string& name, bool is_needed, auto& function) {
+        void* address = dlsym(library, (prefix + name).c_str());
+        // Open MPI 4 has persistent collectives as an extension, PMPIX_Bcast_init.
+        if (address == nullptr && name.ends_with("_init")) {
+            const std::string extension = prefix.substr(0, prefix.size() - 1) + "X_" + name;
+            address = dlsym(library, extension.c_str());
+        }
+        function.set(address, handles_are_ints);
         if (!function && is_needed && missing.empty()) missing = prefix + name;
     };
 #define TUTTI_MPI(member, Name, need, parameters) set(#Name, need, host.member);
