@@ -234,6 +234,31 @@ static void graphs(void) {
     MPI_Comm_free(&graph);
 }
 
+static int handled = 0;
+
+static void handle(MPI_Comm* comm, int* error, ...) {
+    (void)error;
+    MPI_Request request;
+    MPI_Ibarrier(*comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    ++handled;
+}
+
+// Neither a call with an error counts nor what is called within it, as by an MPI whose collectives
+// call each other by name.
+static void calls_within_a_call(void) {
+    MPI_Comm own;
+    MPI_Errhandler handler;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Comm_dup(MPI_COMM_SELF, &own);
+    MPI_Comm_create_errhandler(handle, &handler);
+    MPI_Comm_set_errhandler(own, handler);
+    MPI_Ibcast(data, -1, MPI_INT, 0, own, &request);
+    expect(handled == 1, "%d errors", handled);
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_free(&own);
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -250,6 +275,7 @@ int main(int argc, char** argv) {
     run_all(is_large, MPI_COMM_WORLD, ring);
     messages_afterwards();
     if (!is_large) graphs();
+    calls_within_a_call();
     MPI_Comm_free(&ring);
     if (!MPI_Bcast_init && rank == 0) puts("no persistent collectives");
     if (LOSES_BLOCKS && rank == 0) puts("no persistent gather and scatter");
