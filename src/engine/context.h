@@ -180,7 +180,7 @@ class Context {
     // together.
     uint64_t settle_end_ns();
     // Runs a step that returns a Result and may be run twice: the second time with a little memory
-    // that was put aside for when there is none.
+    // that was reserved for when there is none.
     template <class Step>
     auto with_fund(Step step) -> decltype(step()) {
         try {

@@ -112,7 +112,7 @@ sched::Shape InterNode::agreed(sched::Shape shape) const {
     shape.has_multicast = multicast_.route != nullptr && may_multicast(shape);
     shape.message_speed = message_speed();
     if (!shape.has_multicast) return shape;
-    shape.gives_back = routes_.can_set_aside();
+    shape.gives_back = routes_.can_withdraw_receives();
     const multicast::MulticastFacts& facts = multicast_.route->facts();
     shape.multicast_speed = {facts.latency_ns, facts.bytes_per_s * 8 / 1'000'000};
     return shape;

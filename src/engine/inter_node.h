@@ -192,7 +192,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     transport::State retract();
     // In a long wait: looks among messages that nobody has asked for. How another rank runs this
     // call, where it shows that, and the call cannot go on so.
-    transport::Disagreement look_for_strays();
+    transport::Disagreement look_for_unexpected();
 
     // What the call under way waits for, the service of multicasts will bring.
     [[nodiscard]] bool waits_for_service() const {

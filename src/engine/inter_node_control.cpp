@@ -216,7 +216,7 @@ bool InterNodeControl::goes_on(const notes::CallLog::Difference& found, uint32_t
 }
 
 void InterNodeControl::look_for_less() {
-    const transport::Disagreement with = inter_node_.look_for_strays();
+    const transport::Disagreement with = inter_node_.look_for_unexpected();
     if (!with.is_there) return;
     break_off(TUTTI_ERR_MISMATCH, why_disagreed(inter_node_, with).text);
 }

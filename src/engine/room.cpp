@@ -10,7 +10,7 @@
 namespace tutti::engine {
 
 bool InterNode::may_take_less() const {
-    const bool can = faulty_ == nullptr && routes_.can_set_aside();
+    const bool can = faulty_ == nullptr && routes_.can_withdraw_receives();
     return has_room_ && !has_taken_less_ && can && executor_->is_untouched();
 }
 
@@ -62,12 +62,12 @@ void InterNode::restart(select::Plan& plan, const exec::Arguments& arguments) {
 
 // Gather and scatter have one lane. Who has sent as much as there was room for does not run what
 // this rank has taken the call to be since.
-transport::Disagreement InterNode::look_for_strays() {
+transport::Disagreement InterNode::look_for_unexpected() {
     constexpr uint32_t kSlot = 0;
     constexpr int kLooksMax = 4;
     if (!has_room_ || less_ != 0) return {};
     for (int look = 0; look < kLooksMax; ++look) {
-        const transport::Disagreement with = messages_.take_stray(kSlot);
+        const transport::Disagreement with = messages_.find_unexpected(kSlot);
         if (!with.is_there) break;
         const node::CallNote theirs = node::CallNote::unpack(with.word.call);
         if (!log_.is_of_last(with.word) || theirs == log_.last()) continue;
@@ -75,7 +75,7 @@ transport::Disagreement InterNode::look_for_strays() {
     }
     if (!has_taken_less_) return {};
     transport::Disagreement with{true, true, 0, room_};
-    return messages_.find_stray(kSlot, room_.kind, word_.kind, with.peer)
+    return messages_.find_long_unexpected(kSlot, room_.kind, word_.kind, with.peer)
                ? with
                : transport::Disagreement{};
 }

@@ -365,8 +365,8 @@ transport::State Executor::State::withdraw() {
         const Operation& operation = operation_of(ref);
         if (operation.kind != OperationKind::kRecv) return transport::State::kFailed;
         const transport::State set =
-            network.set_aside(operation.peer, id_of(slot, ref), at(slot, operation.to),
-                              operation.to.bytes, task_of(ref).ticket);
+            network.withdraw_receive(operation.peer, id_of(slot, ref), at(slot, operation.to),
+                                     operation.to.bytes, task_of(ref).ticket);
         if (set != transport::State::kDone) return set;
         messages.erase(messages.begin());
     }
@@ -375,7 +375,7 @@ transport::State Executor::State::withdraw() {
     lanes_left = 0;
     has_failed = false;
     conceal_arguments();
-    network.make_up();
+    network.clear_disagreement();
     return transport::State::kDone;
 }
 

@@ -9,7 +9,7 @@
 // A release by multicast has a number, which each rank takes in its turn: who has everything offers
 // it, all others seek it (transport/multicast.h). Then nothing comes any more from the one
 // neighbour that a rank has not heard, unless their parts crossed, which the multicast says: the
-// receive is set aside. Where the group has failed before, nobody has the number, as all ranks
+// receive is withdrawn. Where the group has failed before, nobody has the number, as all ranks
 // find, and the release comes along the tree; those whom it reaches before they have found that
 // know it by that.
 #include <bit>
@@ -463,8 +463,8 @@ transport::State Executor::State::set_idle(Ref ref) {
     const Operation& operation = operation_of(ref);
     if (!is_near(ref)) {
         const transport::State set =
-            network.set_aside(operation.peer, id_of(slot, ref), at(slot, operation.to),
-                              operation.to.bytes / 2, task_of(ref).ticket);
+            network.withdraw_receive(operation.peer, id_of(slot, ref), at(slot, operation.to),
+                                     operation.to.bytes / 2, task_of(ref).ticket);
         if (set != transport::State::kDone) return set;
     }
     slot_of(ref).meet.heard |= sched::after_op(ref.index);

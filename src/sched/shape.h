@@ -43,7 +43,8 @@ struct Shape {
     bool has_rdma = false;
     // The team has a multicast route, agreed when it was made: Programs may multicast.
     bool has_multicast = false;
-    // A receive for which nothing will come may be given back (Transport::set_aside), on all ranks.
+    // A receive for which nothing will come may be given back (Transport::withdraw_receive), on all
+    // ranks.
     bool gives_back = true;
     // Agreed likewise: from one rank to all by that route, and between two ranks without it.
     Speed multicast_speed = {};

@@ -41,11 +41,14 @@ class ClusterSimulator::Meter final : public transport::Transport {
     }
     transport::State test(transport::Ticket& ticket) override { return inner_.test(ticket); }
     void cancel(transport::Ticket& ticket) override { inner_.cancel(ticket); }
-    [[nodiscard]] bool can_set_aside() const override { return inner_.can_set_aside(); }
-    [[nodiscard]] transport::State set_aside(transport::Rank peer, const transport::MessageId& id,
-                                             const std::byte* data, size_t bytes,
-                                             transport::Ticket& ticket) override {
-        return inner_.set_aside(peer, id, data, bytes, ticket);
+    [[nodiscard]] bool can_withdraw_receives() const override {
+        return inner_.can_withdraw_receives();
+    }
+    [[nodiscard]] transport::State withdraw_receive(transport::Rank peer,
+                                                    const transport::MessageId& id,
+                                                    const std::byte* data, size_t bytes,
+                                                    transport::Ticket& ticket) override {
+        return inner_.withdraw_receive(peer, id, data, bytes, ticket);
     }
     void poll() override { inner_.poll(); }
     void expose(std::span<std::byte> memory, transport::Memory kind) override {

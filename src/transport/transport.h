@@ -121,19 +121,21 @@ class Transport {
     // here on, if that can be had; to exposed memory, from conceal() on. The ticket is not to be
     // tested again.
     virtual void cancel(Ticket& ticket) { static_cast<void>(ticket); }
-    // Whether a call may give back its receives and begin anew: set_aside() and make_up() do it.
-    [[nodiscard]] virtual bool can_set_aside() const { return false; }
+    // Whether a call may give back its receives and begin anew: withdraw_receive() and
+    // clear_disagreement() do it.
+    [[nodiscard]] virtual bool can_withdraw_receives() const { return false; }
     // A receive as it was posted, which its call wants no more; it is pending, or has shown that
     // ranks disagree, by a word or as too little came. What has come for it, or will, is for the
     // next receive of that name. kPending: ask again, a message is on its way to `data`.
-    [[nodiscard]] virtual State set_aside(Rank peer, const MessageId& id, const std::byte* data,
-                                          size_t bytes, Ticket& ticket) {
+    [[nodiscard]] virtual State withdraw_receive(Rank peer, const MessageId& id,
+                                                 const std::byte* data, size_t bytes,
+                                                 Ticket& ticket) {
         static_cast<void>(peer), static_cast<void>(id), static_cast<void>(data);
         static_cast<void>(bytes), static_cast<void>(ticket);
         return State::kFailed;
     }
     // A disagreement is none: nothing has failed.
-    virtual void make_up() {}
+    virtual void clear_disagreement() {}
     // One line that says what failed, after kFailed.
     [[nodiscard]] virtual std::string error() const = 0;
     // Whether that is why.

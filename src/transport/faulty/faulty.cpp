@@ -85,10 +85,11 @@ void Faulty::cancel(Ticket& ticket) {
     ticket.state = State::kFailed;
 }
 
-State Faulty::set_aside(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
-                        Ticket& ticket) {
+State Faulty::withdraw_receive(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
+                               Ticket& ticket) {
     if (has_failed_) return State::kFailed;
-    return drop_held(ticket) ? State::kDone : inner_.set_aside(peer, id, data, bytes, ticket);
+    return drop_held(ticket) ? State::kDone
+                             : inner_.withdraw_receive(peer, id, data, bytes, ticket);
 }
 
 std::string Faulty::error() const {

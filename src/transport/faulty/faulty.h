@@ -33,10 +33,12 @@ class Faulty final : public Transport {
               Ticket& ticket) override;
     State test(Ticket& ticket) override;
     void cancel(Ticket& ticket) override;
-    [[nodiscard]] bool can_set_aside() const override { return inner_.can_set_aside(); }
-    [[nodiscard]] State set_aside(Rank peer, const MessageId& id, const std::byte* data,
-                                  size_t bytes, Ticket& ticket) override;
-    void make_up() override { inner_.make_up(); }
+    [[nodiscard]] bool can_withdraw_receives() const override {
+        return inner_.can_withdraw_receives();
+    }
+    [[nodiscard]] State withdraw_receive(Rank peer, const MessageId& id, const std::byte* data,
+                                         size_t bytes, Ticket& ticket) override;
+    void clear_disagreement() override { inner_.clear_disagreement(); }
     void poll() override { inner_.poll(); }
     void expose(std::span<std::byte> memory, Memory kind) override { inner_.expose(memory, kind); }
     void conceal(std::span<std::byte> memory) override { inner_.conceal(memory); }

@@ -98,7 +98,7 @@ void P2p::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Ti
     ticket.state = State::kFailed;
     if (failure_ != Failure::kNone) return;
     const uint32_t tag = tag_of(id, bytes);
-    if (!aside_.empty() && take_aside(peer, tag, id.word, data, bytes, ticket)) return;
+    if (!unexpected_.empty() && take_unexpected(peer, tag, id.word, data, bytes, ticket)) return;
     size_t room = bytes;
     if (is_worded(id, bytes)) {
         Parcel* parcel = take_parcel(ticket, id.word);

@@ -44,16 +44,18 @@ class P2p final : public Transport {
               Ticket& ticket) override;
     State test(Ticket& ticket) override;
     void cancel(Ticket& ticket) override;
-    [[nodiscard]] bool can_set_aside() const override { return callbacks_.cancel != nullptr; }
-    [[nodiscard]] State set_aside(Rank peer, const MessageId& id, const std::byte* data,
-                                  size_t bytes, Ticket& ticket) override;
-    void make_up() override;
-    // A short message of `slot` that has come and that nobody has asked for yet is set aside: its
+    [[nodiscard]] bool can_withdraw_receives() const override {
+        return callbacks_.cancel != nullptr;
+    }
+    [[nodiscard]] State withdraw_receive(Rank peer, const MessageId& id, const std::byte* data,
+                                         size_t bytes, Ticket& ticket) override;
+    void clear_disagreement() override;
+    // A short message of `slot` that has come and for which no receive was posted is kept: its
     // word says of which call it is. Nothing is there where there is none.
-    Disagreement take_stray(uint32_t slot);
+    Disagreement find_unexpected(uint32_t slot);
     // Whether a long one of this slot and kind has come that nobody has asked for; from `peer`. Not
     // where that cannot be told from those of the kind `other`.
-    bool find_stray(uint32_t slot, uint32_t kind, uint32_t other, Rank& peer);
+    bool find_long_unexpected(uint32_t slot, uint32_t kind, uint32_t other, Rank& peer);
     [[nodiscard]] std::string error() const override;
     [[nodiscard]] Disagreement disagreement() const override { return disagreement_; }
 
@@ -66,8 +68,8 @@ class P2p final : public Transport {
         std::byte* target = nullptr;  // of a receive
         std::array<std::byte, kWordedBytesMax + kWordBytes> bytes;
     };
-    // A receive that was set aside, and what has come for it.
-    struct Aside {
+    // A receive that was withdrawn, or posted for an unexpected message; what has come for it.
+    struct Unexpected {
         Rank peer = 0;
         uint32_t tag = 0;
         Parcel* parcel = nullptr;  // of a short one
@@ -94,10 +96,10 @@ class P2p final : public Transport {
         return first_tag_ + kSlotsMax + kMeetSlots + kind % kinds_ * kRecoverySlot + slot;
     }
     [[nodiscard]] Rank rank_of(uint32_t number) const;
-    bool take_aside(Rank peer, uint32_t tag, const CallWord& word, std::byte* data, size_t bytes,
-                    Ticket& ticket);
+    bool take_unexpected(Rank peer, uint32_t tag, const CallWord& word, std::byte* data,
+                         size_t bytes, Ticket& ticket);
     void complete(Ticket& ticket, bool is_known, size_t bytes);
-    bool stop(Aside& aside);
+    bool stop(Unexpected& unexpected);
     State received(Ticket& ticket, bool is_known, size_t bytes);
     State wrong_size(const Ticket& ticket, size_t bytes);
     State receive_parcel(Ticket& ticket, bool is_known, size_t bytes);
@@ -118,8 +120,8 @@ class P2p final : public Transport {
     int outcome_ = 0;
     Rank failed_peer_ = 0;
     size_t failed_bytes_ = 0;
-    size_t received_bytes_ = 0;  // kSize and kWord
-    std::vector<Aside> aside_;   // of one name, in the order in which they were posted
+    size_t received_bytes_ = 0;           // kSize and kWord
+    std::vector<Unexpected> unexpected_;  // of one name, in the order in which they were posted
 };
 
 }  // namespace tutti::transport

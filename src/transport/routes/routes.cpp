@@ -35,14 +35,14 @@ State Routes::test(Ticket& ticket) {
     return state;
 }
 
-bool Routes::can_set_aside() const {
+bool Routes::can_withdraw_receives() const {
     bool can = true;
-    for (uint8_t i = 0; i < count_; ++i) can = can && ways_[i]->can_set_aside();
+    for (uint8_t i = 0; i < count_; ++i) can = can && ways_[i]->can_withdraw_receives();
     return can;
 }
 
-void Routes::make_up() {
-    for (uint8_t i = 0; i < count_; ++i) ways_[i]->make_up();
+void Routes::clear_disagreement() {
+    for (uint8_t i = 0; i < count_; ++i) ways_[i]->clear_disagreement();
     has_failed_ = false;
 }
 

@@ -54,14 +54,14 @@ class Routes final : public Transport {
         ways_[adders_]->fetch_add(amount, ticket);
         count(ticket);
     }
-    [[nodiscard]] bool can_set_aside() const override;
-    [[nodiscard]] State set_aside(Rank peer, const MessageId& id, const std::byte* data,
-                                  size_t bytes, Ticket& ticket) override {
-        const State state = ways_[ticket.way]->set_aside(peer, id, data, bytes, ticket);
+    [[nodiscard]] bool can_withdraw_receives() const override;
+    [[nodiscard]] State withdraw_receive(Rank peer, const MessageId& id, const std::byte* data,
+                                         size_t bytes, Ticket& ticket) override {
+        const State state = ways_[ticket.way]->withdraw_receive(peer, id, data, bytes, ticket);
         if (state != State::kPending) discount(ticket);
         return state;
     }
-    void make_up() override;
+    void clear_disagreement() override;
     void poll() override;
     // That of the one way that has any, while no message is under way on another.
     [[nodiscard]] int wait_fd() override {

@@ -27,9 +27,9 @@ class World::Endpoint final : public Transport {
     State test(Ticket& ticket) override { return ticket.state; }
     void cancel(Ticket& ticket) override { world_.cancel_recv(ticket); }
     // Messages are matched by their whole names, and nothing was sent for it.
-    [[nodiscard]] bool can_set_aside() const override { return true; }
-    [[nodiscard]] State set_aside(Rank, const MessageId&, const std::byte*, size_t,
-                                  Ticket& ticket) override {
+    [[nodiscard]] bool can_withdraw_receives() const override { return true; }
+    [[nodiscard]] State withdraw_receive(Rank, const MessageId&, const std::byte*, size_t,
+                                         Ticket& ticket) override {
         world_.cancel_recv(ticket);
         return State::kDone;
     }

@@ -100,8 +100,8 @@ std::byte* Links::header_memory(uint32_t link, uint32_t slot, bool is_own) const
 
 const std::byte* Links::first_header(uint32_t link, uint32_t stream) const {
     const uint32_t slot = links_[link].slots.first(stream);
-    if (slot != kAsideSlot) return header_memory(link, slot, false);
-    return teams_[team_of(stream)]->aside_memory(link, slot_of(stream)) + kSlotBytes -
+    if (slot != kUnexpectedSlot) return header_memory(link, slot, false);
+    return teams_[team_of(stream)]->unexpected_memory(link, slot_of(stream)) + kSlotBytes -
            sizeof(SlotHeader);
 }
 
@@ -109,7 +109,7 @@ const std::byte* Links::first_header(uint32_t link, uint32_t stream) const {
 void Links::release(uint32_t link, uint32_t stream) {
     Slots& slots = links_[link].slots;
     const uint32_t slot = slots.first(stream);
-    if (polls_tails_ && slot != kAsideSlot && slots.first_count(stream) > 1) {
+    if (polls_tails_ && slot != kUnexpectedSlot && slots.first_count(stream) > 1) {
         uint64_t number = 0;
         std::memcpy(&number, header_memory(link, slot, false) + offsetof(SlotHeader, number),
                     sizeof number);
@@ -204,7 +204,7 @@ void Links::advance(uint32_t link) {
     Link& at = links_[link];
     if (at.has_failed || !at.is_connected) return;
     // Behind the last word nobody needs to know what lies here.
-    if (!is_closing_) put_aside(link);
+    if (!is_closing_) buffer_unexpected(link);
     if (!at.has_failed) advance_teams(link);
     if (at.has_failed || at.last_number != 0 || !at.slots.may_write()) return;
     if (is_done_with(link)) {
@@ -246,8 +246,9 @@ void Links::take_piece(uint32_t link, uint32_t slot) {
     if (header.piece == Piece::kBye) {
         if (team && team->has_pair(link)) team->hear_bye(link);
         release(link, kSigns);
-    } else if (header.piece == Piece::kAside) {
-        if (!take_notes(link, header, end)) fail(link, "what was put aside was told out of turn");
+    } else if (header.piece == Piece::kUnexpected) {
+        if (!take_notes(link, header, end))
+            fail(link, "a note of buffered pieces came out of turn");
     } else if (team && team->has_pair(link)) {
         team->take_piece(link, header, end);
     } else {

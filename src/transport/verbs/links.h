@@ -4,7 +4,7 @@
 // them, on all of its members alike, which every piece bears.
 //
 // A piece whose team waits for it goes there at once. What nobody waits for stays in its slot, or
-// is put aside before slots run short (slots.h).
+// is buffered before slots run short (slots.h).
 //
 // Used by one thread at a time, whichever team it comes from.
 #pragma once
@@ -127,7 +127,7 @@ class Links {
 
     bool post(uint32_t link, const Write& write);
     void tell(uint32_t link, uint32_t also);
-    void put_aside(uint32_t link);
+    void buffer_unexpected(uint32_t link);
     void advance_all();
     [[nodiscard]] bool is_done_with(uint32_t link) const;
     void advance_teams(uint32_t link);

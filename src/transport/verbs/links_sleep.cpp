@@ -33,7 +33,7 @@ bool Links::awaits_completion(uint32_t link) const {
     const Link& at = links_[link];
     if (at.has_failed || !at.is_connected) return false;
     if (is_closing_ || !at.slots.may_write()) return true;
-    if (at.slots.has_to_tell_aside() && at.slots.awaits_completion(kSigns)) return true;
+    if (at.slots.has_to_tell_unexpected() && at.slots.awaits_completion(kSigns)) return true;
     return std::ranges::any_of(teams_, [link](const Rc* team) {
         return team && team->has_pair(link) && team->awaits_completion(link);
     });

@@ -16,7 +16,8 @@ Rc::Rc(std::shared_ptr<Links> links, uint32_t number, std::vector<Rank> peers,
       number_(number),
       peers_(std::move(peers)),
       pair_of_link_(links_->size(), kNoPair),
-      aside_(std::make_unique_for_overwrite<std::byte[]>(peers_.size() * kSlotsMax * kSlotBytes)),
+      unexpected_(
+          std::make_unique_for_overwrite<std::byte[]>(peers_.size() * kSlotsMax * kSlotBytes)),
       direct_bytes_(direct_bytes),
       pairs_(std::make_unique<Pair[]>(peers_.size())) {
     TUTTI_ASSERT(std::ranges::is_sorted(peers_), "peers ascend");
@@ -207,7 +208,7 @@ void Rc::end_recv(uint32_t pair, uint32_t stream, State state, uint64_t order) {
     give_back(*operation);
     if (operation->ticket) {
         operation->ticket->state = state;
-        operation->ticket->number = order;  // for set_aside()
+        operation->ticket->number = order;  // for withdraw_receive()
     }
     release(operation);
 }
@@ -349,7 +350,7 @@ void Rc::drop(Line& line) {
     }
 }
 
-void Rc::make_up() {
+void Rc::clear_disagreement() {
     if (failure_ == Failure::kPair) return;
     failure_ = Failure::kNone;
     disagreement_ = {};

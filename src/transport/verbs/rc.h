@@ -76,10 +76,10 @@ class Rc final : public Transport {
     void expose(std::span<std::byte> memory, Memory kind) override;
     void conceal(std::span<std::byte> memory) override;
     void cancel(Ticket& ticket) override;
-    [[nodiscard]] bool can_set_aside() const override { return true; }
-    [[nodiscard]] State set_aside(Rank peer, const MessageId& id, const std::byte* data,
-                                  size_t bytes, Ticket& ticket) override;
-    void make_up() override;
+    [[nodiscard]] bool can_withdraw_receives() const override { return true; }
+    [[nodiscard]] State withdraw_receive(Rank peer, const MessageId& id, const std::byte* data,
+                                         size_t bytes, Ticket& ticket) override;
+    void clear_disagreement() override;
     [[nodiscard]] std::string error() const override;
     [[nodiscard]] Disagreement disagreement() const override { return disagreement_; }
 
@@ -114,9 +114,9 @@ class Rc final : public Transport {
     [[nodiscard]] bool has_given_up() const { return is_given_up_; }
     [[nodiscard]] bool has_pair(uint32_t link) const { return pair_of_link_[link] != kNoPair; }
     // Room for a piece of that stream.
-    [[nodiscard]] std::byte* aside_memory(uint32_t link, uint32_t slot) const {
+    [[nodiscard]] std::byte* unexpected_memory(uint32_t link, uint32_t slot) const {
         const size_t at = size_t{pair_of_link_[link]} * kSlotsMax + slot;
-        return aside_.get() + at * kSlotBytes;
+        return unexpected_.get() + at * kSlotBytes;
     }
     // What was sent is there.
     [[nodiscard]] bool has_gone() const;
@@ -191,7 +191,7 @@ class Rc final : public Transport {
         Operation* first = nullptr;
         Operation* last = nullptr;
     };
-    // A message that came for a receive which was set aside.
+    // A message that came for a receive that was withdrawn.
     struct Kept {
         uint64_t order = 0;  // in its stream
         CallWord word;
@@ -286,7 +286,7 @@ class Rc final : public Transport {
     void take_counts();
     void end_count(Operation* operation, State state);
     void drop_counts(uint32_t pair);
-    State set_count_aside(Ticket& ticket);
+    State withdraw_count(Ticket& ticket);
     void post_addition();
     [[nodiscard]] bool is_adding() const { return adding_.is_under_way; }
     bool awaits_end(const Operation& offered);
@@ -306,7 +306,8 @@ class Rc final : public Transport {
     uint32_t number_;
     std::vector<Rank> peers_;
     std::vector<uint32_t> pair_of_link_;
-    std::unique_ptr<std::byte[]> aside_;  // a slot for each stream of each pair; untouched at first
+    std::unique_ptr<std::byte[]>
+        unexpected_;  // a slot for each stream of each pair; untouched at first
     size_t direct_bytes_;
     uint64_t called_off_ns_ = 0;  // when it first waited in awaits_end(); 0: never
     size_t exposed_message_bytes_ = SIZE_MAX;

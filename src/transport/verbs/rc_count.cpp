@@ -85,7 +85,7 @@ void Rc::drop_counts(uint32_t pair) {
 }
 
 // What has come for it, or will, counts for the next one.
-State Rc::set_count_aside(Ticket& ticket) {
+State Rc::withdraw_count(Ticket& ticket) {
     Operation* operation = find(counted_, ticket);
     if (!operation) return State::kFailed;
     counted_sum_ -= amount_of(operation->word);

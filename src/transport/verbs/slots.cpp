@@ -23,7 +23,7 @@ constexpr uint32_t bits_of(uint32_t slot, uint32_t count) {
 void Slots::make_room(uint32_t teams) {
     const size_t streams = stream_of(teams, 0);
     if (streams <= streams_.size()) return;
-    read_aside_.reserve(streams);
+    read_unexpected_.reserve(streams);
     streams_.resize(streams);
 }
 
@@ -32,7 +32,7 @@ void Slots::make_room(uint32_t teams) {
 uint32_t Slots::slots_of(uint32_t stream) const {
     if (stream == kSigns) return kShared | 1u << kSignSlot;
     const uint32_t own = streams_[stream].own;
-    if (own == kAsideSlot) return kShared;
+    if (own == kUnexpectedSlot) return kShared;
     const bool is_read = own == kNoSlot || writer_[own] != stream || given_back(1u << own) != 0;
     return is_read ? kShared | kOwn : kShared;
 }
@@ -77,11 +77,11 @@ Room Slots::take(uint32_t stream, uint32_t wanted, bool tells) {
     return {slot};
 }
 
-bool Slots::hear(const AsideNote& note) {
+bool Slots::hear(const UnexpectedNote& note) {
     if (!has_stream(note.stream) || note.stream == kSigns) return false;
     uint32_t& own = streams_[note.stream].own;
-    if ((own == kAsideSlot) != (note.is_read != 0)) return false;
-    own = note.is_read != 0 ? kNoSlot : kAsideSlot;
+    if ((own == kUnexpectedSlot) != (note.is_read != 0)) return false;
+    own = note.is_read != 0 ? kNoSlot : kUnexpectedSlot;
     return true;
 }
 
@@ -164,35 +164,35 @@ void Slots::release(uint32_t stream) {
     TUTTI_ASSERT(slot != kNoSlot, "a piece has come");
     of.first = next_of(of, slot);
     if (of.first == kNoSlot) of.last = kNoSlot;
-    if (slot == kAsideSlot) {
-        of.has_aside = false;
-        read_aside_.push_back(stream);
+    if (slot == kUnexpectedSlot) {
+        of.has_unexpected = false;
+        read_unexpected_.push_back(stream);
         return;
     }
     occupied_ &= ~filled_[slot];
     freed_ ^= filled_[slot];
 }
 
-// Of a stream that has one aside, a broken peer has sent another.
+// Of a stream that has one buffered, a broken peer has sent another.
 uint32_t Slots::crowded() const {
     if (streams_.size() <= kFirstShared) return kNoSlot;
     uint32_t left = occupied_ & kOwn;
     if (std::popcount(left) + kOwnFree <= kOwnSlots) return kNoSlot;
     for (; left != 0; left &= left - 1) {
         const auto slot = static_cast<uint32_t>(std::countr_zero(left));
-        if (!streams_[holder_[slot]].has_aside) return slot;
+        if (!streams_[holder_[slot]].has_unexpected) return slot;
     }
     return kNoSlot;
 }
 
-void Slots::put_aside(uint32_t slot) {
+void Slots::buffer_unexpected(uint32_t slot) {
     Stream& of = streams_[holder_[slot]];
     uint32_t* at = &of.first;
     while (*at != slot) at = &next_of(of, *at);
-    *at = kAsideSlot;
-    of.behind_aside = next_[slot];
-    if (of.last == slot) of.last = kAsideSlot;
-    of.has_aside = true;
+    *at = kUnexpectedSlot;
+    of.behind_unexpected = next_[slot];
+    if (of.last == slot) of.last = kUnexpectedSlot;
+    of.has_unexpected = true;
     occupied_ &= ~(1u << slot);
     freed_ ^= 1u << slot;
 }

@@ -14,10 +14,10 @@
 //
 // There are *own* slots and shared ones. A stream may have one piece in an own slot, whichever is
 // free, and any number in the shared ones. Of one team there are as many own slots as streams. Of
-// several there are fewer, so pieces that nobody has asked for are *put aside* before own slots run
-// short: copied into memory that their stream has for one such piece. The stream has no own slot
-// then until that has been read. What was put aside, and what of it was read, the reader tells by a
-// piece in the stream of signs (links_aside.cpp).
+// several there are fewer, so unexpected pieces, for which no receive was posted, are *buffered*
+// before own slots run short: copied into memory that their stream has for one such piece. The
+// stream has no own slot then until that has been read. The reader tells by a piece in the stream
+// of signs (links_unexpected.cpp).
 //
 // A piece of a message that goes on may fill several shared slots that lie next to each other: one
 // write, one immediate, one header at the end of the last of them.
@@ -46,7 +46,7 @@ namespace tutti::transport::verbs {
 inline constexpr uint32_t kSlots = 30;
 // Those of messages' streams; of a team's first stream the first, if it is free.
 inline constexpr uint32_t kOwnSlots = kSlotsMax;
-// That of signs: offers (rc_direct.cpp), and what was put aside. They are read as they come.
+// That of signs: offers (rc_direct.cpp), and what was buffered. They are read as they come.
 inline constexpr uint32_t kSignSlot = kOwnSlots;
 inline constexpr uint32_t kFirstShared = kSignSlot + 1;
 static_assert(kSlots > kFirstShared, "some are shared");
@@ -92,12 +92,12 @@ inline constexpr uint32_t kAllSlots = (1u << kSlots) - 1;
 
 enum class Piece : uint8_t {
     kData,
-    kGivenUp,    // no data: the message ends here, and is none
-    kAnnounced,  // no data: they go straight into the receiver's memory, once it offers some
-    kWhole,      // no data: they are all there
-    kOffer,      // a sign: memory for a message that was announced
-    kAside,      // a sign: of which streams pieces were put aside, or were read there
-    kBye,        // a sign: nothing more comes from the team of that end
+    kGivenUp,     // no data: the message ends here, and is none
+    kAnnounced,   // no data: they go straight into the receiver's memory, once it offers some
+    kWhole,       // no data: they are all there
+    kOffer,       // a sign: memory for a message that was announced
+    kUnexpected,  // a sign: of which streams pieces were buffered, or were read there
+    kBye,         // a sign: nothing more comes from the team of that end
 };
 
 // The numbers of a pair's pieces, one way, from here on: modulo 2^64, and soon over it, so that
@@ -138,19 +138,19 @@ constexpr uint32_t stream_of(const SlotHeader& header) {
     return header.piece >= Piece::kOffer ? kSigns : stream_of(header.team, header.slot);
 }
 
-// Of a stream, among slots: the piece that was put aside.
-inline constexpr uint32_t kAsideSlot = kSlots;
+// Of a stream, among slots: the piece that was buffered.
+inline constexpr uint32_t kUnexpectedSlot = kSlots;
 
-// What a sign of kAside says, once for each stream.
-struct AsideNote {
+// What a sign of kUnexpected says, once for each stream.
+struct UnexpectedNote {
     uint32_t stream = 0;
-    uint32_t is_read = 0;  // else it was put aside
+    uint32_t is_read = 0;  // else it was buffered
 };
 // So many in a piece at most.
-inline constexpr size_t kAsideNotes = 64;
+inline constexpr size_t kUnexpectedNotes = 64;
 // Signs may come without immediates.
 inline constexpr uint32_t kPacketBytesMin = 1024;
-static_assert(sizeof(SlotHeader) + kAsideNotes * sizeof(AsideNote) <= kPacketBytesMin);
+static_assert(sizeof(SlotHeader) + kUnexpectedNotes * sizeof(UnexpectedNote) <= kPacketBytesMin);
 static_assert(kPieceSlots * kSlotBytes <= UINT16_MAX);
 
 class Slots {
@@ -187,8 +187,8 @@ class Slots {
     }
     // Behind what was written, one more piece of the stream can go.
     [[nodiscard]] bool may_go_on(uint32_t stream) const;
-    // What an AsideNote of the other end says. False where it cannot be.
-    bool hear(const AsideNote& note);
+    // What an UnexpectedNote of the other end says. False where it cannot be.
+    bool hear(const UnexpectedNote& note);
     // A slot for the stream was given back, and only that the write before is complete is missing.
     [[nodiscard]] bool awaits_completion(uint32_t stream) const;
     // All writes up to this one are complete.
@@ -209,12 +209,12 @@ class Slots {
     // A piece has come, its end into this slot. False where it breaks the order, or what slots are
     // for.
     bool arrive(uint32_t slot, const SlotHeader& header);
-    // Where the stream's first piece that has not been read ends; kAsideSlot, kNoSlot.
+    // Where the stream's first piece that has not been read ends; kUnexpectedSlot, kNoSlot.
     [[nodiscard]] uint32_t first(uint32_t stream) const { return streams_[stream].first; }
     // How many slots that one fills, or has filled.
     [[nodiscard]] uint32_t first_count(uint32_t stream) const {
         const uint32_t slot = streams_[stream].first;
-        return slot == kAsideSlot ? 1 : static_cast<uint32_t>(std::popcount(filled_[slot]));
+        return slot == kUnexpectedSlot ? 1 : static_cast<uint32_t>(std::popcount(filled_[slot]));
     }
     // That piece has been read: its slots may be written again.
     void release(uint32_t stream);
@@ -223,32 +223,32 @@ class Slots {
     // The other end needs to hear that by a word of its own.
     [[nodiscard]] bool must_tell() const;
     void told() { told_ = freed_; }
-    // An own slot whose piece is to be put aside; kNoSlot. Only where notes of it can be told at
+    // An own slot whose piece is to be buffered; kNoSlot. Only where notes of it can be told at
     // once: the slot must not be told without.
     [[nodiscard]] uint32_t crowded() const;
-    [[nodiscard]] bool has_to_tell_aside() const {
-        return !read_aside_.empty() || crowded() != kNoSlot;
+    [[nodiscard]] bool has_to_tell_unexpected() const {
+        return !read_unexpected_.empty() || crowded() != kNoSlot;
     }
     // Its stream.
     [[nodiscard]] uint32_t stream_in(uint32_t slot) const { return holder_[slot]; }
     // Its piece was copied; the slot may be written again.
-    void put_aside(uint32_t slot);
-    // Streams whose piece was read where it had been put aside, untold.
-    [[nodiscard]] const std::vector<uint32_t>& read_aside() const { return read_aside_; }
+    void buffer_unexpected(uint32_t slot);
+    // Streams whose piece was read where it had been buffered, untold.
+    [[nodiscard]] const std::vector<uint32_t>& read_unexpected() const { return read_unexpected_; }
     // So many of them were told, from the end.
-    void told_aside(size_t count) { read_aside_.resize(read_aside_.size() - count); }
+    void told_unexpected(size_t count) { read_unexpected_.resize(read_unexpected_.size() - count); }
 
   private:
     // Of a stream, of pieces that it writes and that it reads.
     struct Stream {
-        uint32_t own = kNoSlot;    // written into this last; kAsideSlot: not read yet there
+        uint32_t own = kNoSlot;    // written into this last; kUnexpectedSlot: not read yet there
         uint32_t first = kNoSlot;  // to be read
         uint32_t last = kNoSlot;
-        uint32_t behind_aside = kNoSlot;  // the next one behind the piece that was put aside
-        bool has_aside = false;
+        uint32_t behind_unexpected = kNoSlot;  // the next one behind the piece that was buffered
+        bool has_unexpected = false;
     };
     [[nodiscard]] uint32_t& next_of(Stream& stream, uint32_t slot) {
-        return slot == kAsideSlot ? stream.behind_aside : next_[slot];
+        return slot == kUnexpectedSlot ? stream.behind_unexpected : next_[slot];
     }
     // Where a single piece of the stream may go, by bits.
     [[nodiscard]] uint32_t slots_of(uint32_t stream) const;
@@ -276,7 +276,7 @@ class Slots {
     uint32_t freed_ = 0;
     uint32_t told_ = 0;
     std::vector<Stream> streams_{1};
-    std::vector<uint32_t> read_aside_;          // room for all streams
+    std::vector<uint32_t> read_unexpected_;     // room for all streams
     std::array<uint32_t, kOwnSlots> holder_{};  // the stream whose piece lies there
     std::array<uint32_t, kSlots> next_{};
     std::array<uint32_t, kSlots> filled_{};  // by the piece that ends there, as bits

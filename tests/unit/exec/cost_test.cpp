@@ -64,10 +64,10 @@ class Wire {
             wire_.post(wire_.recvs_[1 - index_], {id, data, bytes, &ticket});
             wire_.match(1 - index_);
         }
-        [[nodiscard]] bool can_set_aside() const override { return true; }
-        [[nodiscard]] transport::State set_aside(uint32_t, const transport::MessageId&,
-                                                 const std::byte*, size_t,
-                                                 transport::Ticket& ticket) override {
+        [[nodiscard]] bool can_withdraw_receives() const override { return true; }
+        [[nodiscard]] transport::State withdraw_receive(uint32_t, const transport::MessageId&,
+                                                        const std::byte*, size_t,
+                                                        transport::Ticket& ticket) override {
             cancel(ticket);
             return transport::State::kDone;
         }

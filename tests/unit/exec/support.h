@@ -141,10 +141,10 @@ class Network {
             ticket.number = std::exchange(network_.word, network_.word + amount);
         }
         // What comes is for the next receive.
-        [[nodiscard]] bool can_set_aside() const override { return true; }
-        [[nodiscard]] transport::State set_aside(uint32_t, const transport::MessageId&,
-                                                 const std::byte*, size_t,
-                                                 transport::Ticket& ticket) override {
+        [[nodiscard]] bool can_withdraw_receives() const override { return true; }
+        [[nodiscard]] transport::State withdraw_receive(uint32_t, const transport::MessageId&,
+                                                        const std::byte*, size_t,
+                                                        transport::Ticket& ticket) override {
             cancel(ticket);
             return transport::State::kDone;
         }

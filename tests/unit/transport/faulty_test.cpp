@@ -65,9 +65,10 @@ TEST(Faulty, WhatIsSetAsideDoesNotGo) {
     ASSERT_GT(held, 0u);
     uint32_t set = 0;
     for (uint32_t i = 0; i < 8; ++i) {
-        set += faulty.set_aside(0, {0, 0, i, 0}, nullptr, 0, tickets[i]) == State::kDone ? 1 : 0;
+        set += faulty.withdraw_receive(0, {0, 0, i, 0}, nullptr, 0, tickets[i]) == State::kDone ? 1
+                                                                                                : 0;
     }
-    EXPECT_EQ(set, held) << "others are the inner transport's, which sets nothing aside";
+    EXPECT_EQ(set, held) << "others are the inner transport's, which withdraws nothing";
     EXPECT_EQ(faulty.held(), 0u);
     for (int i = 0; i < 10; ++i) faulty.test(tickets[0]);
     EXPECT_EQ(notes.posts.size(), 8 - held);

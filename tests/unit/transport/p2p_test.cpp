@@ -100,9 +100,10 @@ TEST_F(Words, WhatWasSetAsideIsForTheNextReceive) {
     const std::vector<std::byte> in(8, std::byte{9});
     std::vector<std::byte> out(8, std::byte{0});
     Ticket again, send;
-    ASSERT_TRUE(receiver_.can_set_aside());
-    EXPECT_EQ(receiver_.set_aside(0, id_of({4, 6, 7}), out_.data(), 16, failed_), State::kDone);
-    receiver_.make_up();
+    ASSERT_TRUE(receiver_.can_withdraw_receives());
+    EXPECT_EQ(receiver_.withdraw_receive(0, id_of({4, 6, 7}), out_.data(), 16, failed_),
+              State::kDone);
+    receiver_.clear_disagreement();
     EXPECT_FALSE(receiver_.disagreement().is_there);
     receiver_.recv(0, id_of({5, 6, 7}), out.data(), 8, again);
     EXPECT_EQ(receiver_.test(again), State::kDone);
@@ -122,7 +123,8 @@ TEST_F(Words, WhatIsSetAsideUnmetIsMetByTheNextReceive) {
             Ticket posted, again, send;
             receiver_.recv(0, id_of({4, 6, 7}), out.data(), bytes, posted);
             if (has_come) sender_.send(1, id_of({4, 6, 7}), in.data(), bytes, send);
-            const State set = receiver_.set_aside(0, id_of({4, 6, 7}), out.data(), bytes, posted);
+            const State set =
+                receiver_.withdraw_receive(0, id_of({4, 6, 7}), out.data(), bytes, posted);
             EXPECT_EQ(set, State::kDone);
             std::fill(out.begin(), out.end(), std::byte{0});
             if (!has_come) sender_.send(1, id_of({4, 6, 7}), in.data(), bytes, send);
@@ -139,19 +141,19 @@ TEST_F(Words, WhatNobodyHasAskedForTellsItsWord) {
     const std::vector<std::byte> in(kLong, std::byte{9});
     std::vector<std::byte> out(8, std::byte{0});
     Ticket send, other, recv;
-    EXPECT_FALSE(receiver_.take_stray(3).is_there);
+    EXPECT_FALSE(receiver_.find_unexpected(3).is_there);
     sender_.send(1, id_of({5, 6, 7}), in.data(), 8, send);
-    const transport::Disagreement found = receiver_.take_stray(3);
+    const transport::Disagreement found = receiver_.find_unexpected(3);
     EXPECT_TRUE(found.is_there);
     EXPECT_EQ(found.word, (CallWord{5, 6, 0}));
     receiver_.recv(0, id_of({5, 6, 7}), out.data(), 8, recv);
     EXPECT_EQ(receiver_.test(recv), State::kDone);
     EXPECT_EQ(out, std::vector<std::byte>(8, std::byte{9}));
     transport::Rank peer = 7;
-    EXPECT_FALSE(receiver_.find_stray(3, 7, 8, peer));
+    EXPECT_FALSE(receiver_.find_long_unexpected(3, 7, 8, peer));
     sender_.send(1, id_of({5, 6, 7}), in.data(), kLong, other);
-    EXPECT_FALSE(receiver_.find_stray(3, 7, 37, peer));  // of 30 kinds
-    EXPECT_TRUE(receiver_.find_stray(3, 7, 8, peer));
+    EXPECT_FALSE(receiver_.find_long_unexpected(3, 7, 37, peer));  // of 30 kinds
+    EXPECT_TRUE(receiver_.find_long_unexpected(3, 7, 8, peer));
     EXPECT_EQ(peer, 0u);
 }
 

@@ -24,7 +24,7 @@ class Recorder final : public Transport {
     }
     State test(Ticket& ticket) override { return ticket.state = answer; }
     void cancel(Ticket&) override { asked.emplace_back("cancel"); }
-    State set_aside(Rank, const MessageId&, const std::byte*, size_t, Ticket&) override {
+    State withdraw_receive(Rank, const MessageId&, const std::byte*, size_t, Ticket&) override {
         return answer;
     }
     void poll() override { asked.emplace_back("poll"); }
@@ -159,15 +159,15 @@ TEST_F(RoutesTest, OneSleepsForTheWayThatHasAnFd) {
     Ticket others[4];
     for (Ticket& one : others) routes.recv(0, {}, nullptr, 0, one);
     EXPECT_EQ(routes.test(others[0]), State::kPending);
-    EXPECT_EQ(routes.set_aside(0, {}, nullptr, 0, others[1]), State::kPending);
+    EXPECT_EQ(routes.withdraw_receive(0, {}, nullptr, 0, others[1]), State::kPending);
     plain.answer = State::kDone;
     for (int again = 0; again < 2; ++again) routes.test(others[0]);
-    EXPECT_EQ(routes.set_aside(0, {}, nullptr, 0, others[1]), State::kDone);
+    EXPECT_EQ(routes.withdraw_receive(0, {}, nullptr, 0, others[1]), State::kDone);
     routes.cancel(others[2]);
     EXPECT_EQ(routes.wait_fd(), -1);
     plain.answer = State::kFailed;
     EXPECT_EQ(routes.test(others[3]), State::kFailed);
-    EXPECT_EQ(routes.set_aside(0, {}, nullptr, 0, others[3]), State::kFailed);
+    EXPECT_EQ(routes.withdraw_receive(0, {}, nullptr, 0, others[3]), State::kFailed);
     EXPECT_EQ(routes.wait_fd(), 7);
     fast.fd = -1;  // it can no more
     EXPECT_EQ(routes.wait_fd(), -1);

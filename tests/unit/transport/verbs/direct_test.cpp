@@ -314,7 +314,8 @@ TEST(Direct, AReceiveThatIsSetAsideLosesNothing) {
         for (uint32_t i = 0; i < turns; ++i) ends.turn();
         State state = State::kPending;
         ASSERT_TRUE(ends.run_until([&] {
-            state = ends.ends[1]->set_aside(0, letter.id, letter.got.data(), 30'000, letter.recv);
+            state = ends.ends[1]->withdraw_receive(0, letter.id, letter.got.data(), 30'000,
+                                                   letter.recv);
             return state != State::kPending;
         }));
         EXPECT_EQ(state, State::kDone);
@@ -345,9 +346,9 @@ TEST(Direct, AnotherCallOrSizeIsADisagreement) {
         EXPECT_EQ(ends.verbs.exposures(), 0u);
         letter.id = right;
         letter.got.resize(20'000);
-        ASSERT_EQ(ends.ends[1]->set_aside(0, right, letter.got.data(), 20'000, letter.recv),
+        ASSERT_EQ(ends.ends[1]->withdraw_receive(0, right, letter.got.data(), 20'000, letter.recv),
                   State::kDone);
-        ends.ends[1]->make_up();
+        ends.ends[1]->clear_disagreement();
         recv(ends, letter);
         ASSERT_TRUE(ends.run_until([&] { return is_over(letter); }));
         EXPECT_EQ(letter.got, letter.sent);

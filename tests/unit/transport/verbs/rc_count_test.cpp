@@ -138,8 +138,9 @@ TEST(RcCount, ReceivesMayBeGivenBack) {
     for (int i = 0; i < 100; ++i) all.turn();
     ASSERT_EQ(all.pending(), kRanks - 1);
     for (Rank rank = 1; rank < kRanks; ++rank) {
-        EXPECT_EQ(all.ends[0]->set_aside(rank, Counted::id_of(1), nullptr, 0, all.heard[rank]),
-                  State::kDone);
+        EXPECT_EQ(
+            all.ends[0]->withdraw_receive(rank, Counted::id_of(1), nullptr, 0, all.heard[rank]),
+            State::kDone);
     }
     for (int i = 0; i < 100; ++i) all.turn();
     for (Rank rank = 1; rank < kRanks; ++rank) all.await(rank, 1);

@@ -266,9 +266,9 @@ TEST(Rc, AnotherCallIsADisagreement) {
     EXPECT_EQ(with.word.call, sent.word.call);
     EXPECT_EQ(with.peer, 0u);
     // The call begins anew as what the other has sent.
-    EXPECT_EQ(ends.ends[1]->set_aside(0, letter.id, letter.got.data(), 2000, letter.recv),
+    EXPECT_EQ(ends.ends[1]->withdraw_receive(0, letter.id, letter.got.data(), 2000, letter.recv),
               State::kDone);
-    ends.ends[1]->make_up();
+    ends.ends[1]->clear_disagreement();
     letter.id = sent;
     recv(ends, letter);
     ASSERT_TRUE(ends.run_until([&] { return is_over(letter); }));
@@ -288,7 +288,8 @@ TEST(Rc, AReceiveThatIsSetAsideLosesNothing) {
         for (uint32_t i = 0; i < turns; ++i) ends.turn();
         State state = State::kPending;
         ASSERT_TRUE(ends.run_until([&] {
-            state = ends.ends[1]->set_aside(0, letter.id, letter.got.data(), 120'000, letter.recv);
+            state = ends.ends[1]->withdraw_receive(0, letter.id, letter.got.data(), 120'000,
+                                                   letter.recv);
             return state != State::kPending;
         }));
         EXPECT_EQ(state, State::kDone);
@@ -299,7 +300,7 @@ TEST(Rc, AReceiveThatIsSetAsideLosesNothing) {
     }
 }
 
-// In whatever order they are set aside, and again.
+// Receives may be withdrawn in any order, and again.
 TEST(Rc, WhatIsSetAsideComesInTheOrderInWhichItCame) {
     Ends ends({});
     std::deque<Letter> letters;
@@ -310,16 +311,16 @@ TEST(Rc, WhatIsSetAsideComesInTheOrderInWhichItCame) {
         recv(ends, letter);
     }
     ASSERT_TRUE(ends.run_until([&] { return std::ranges::all_of(letters, is_over); }));
-    const auto set_aside = [&](Letter& letter) {
-        const State state = ends.ends[1]->set_aside(0, letter.id, letter.got.data(),
-                                                    letter.got.size(), letter.recv);
+    const auto withdraw_receive = [&](Letter& letter) {
+        const State state = ends.ends[1]->withdraw_receive(0, letter.id, letter.got.data(),
+                                                           letter.got.size(), letter.recv);
         EXPECT_EQ(state, State::kDone);
         std::ranges::fill(letter.got, std::byte{0});
     };
-    for (const size_t i : {1u, 2u, 0u}) set_aside(letters[i]);
+    for (const size_t i : {1u, 2u, 0u}) withdraw_receive(letters[i]);
     recv(ends, letters[0]);
     ASSERT_TRUE(is_over(letters[0]));
-    set_aside(letters[0]);
+    withdraw_receive(letters[0]);
     for (Letter& letter : letters) {
         recv(ends, letter);
         ASSERT_TRUE(is_over(letter)) << ends.ends[1]->error();
@@ -343,8 +344,9 @@ TEST(Rc, WhatIsSetAsideIsNotForAReceiveThatHasBegun) {
         [&] { return std::equal(&second.got[0], &second.got[100], &second.sent[0]); }));
     ASSERT_EQ(first.recv.state, State::kDone);
     ASSERT_EQ(second.recv.state, State::kPending);
-    EXPECT_EQ(ends.ends[1]->set_aside(0, first.id, first.got.data(), first.got.size(), first.recv),
-              State::kDone);
+    EXPECT_EQ(
+        ends.ends[1]->withdraw_receive(0, first.id, first.got.data(), first.got.size(), first.recv),
+        State::kDone);
     ASSERT_TRUE(ends.run_until([&] { return is_over(second); })) << ends.ends[1]->error();
     EXPECT_EQ(second.got, second.sent);
     std::ranges::fill(first.got, std::byte{0});

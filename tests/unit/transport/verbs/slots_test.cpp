@@ -274,7 +274,7 @@ TEST(Slots, ALongPieceTellsWhereSlotsAreChosenAhead) {
     EXPECT_TRUE(slots.take(of(0), 1, true).tells);
 }
 
-// Of a team alone there are as many own slots as streams: none is put aside.
+// Of a team alone there are as many own slots as streams: none is buffered.
 TEST(Slots, NothingIsPutAsideForOneTeam) {
     Alone slots;
     for (uint32_t i = 0; i < kOwnSlots; ++i) ASSERT_TRUE(slots.arrive(i, header_of(of(i), i)));
@@ -290,21 +290,21 @@ TEST(Slots, WhatNobodyAsksForIsPutAside) {
         ASSERT_TRUE(slots.arrive(i, header_of(i == 0 ? stream : of(i), number++)));
     }
     ASSERT_TRUE(slots.arrive(20, header_of(stream, number++)));
-    EXPECT_FALSE(slots.has_to_tell_aside());
+    EXPECT_FALSE(slots.has_to_tell_unexpected());
     ASSERT_TRUE(slots.arrive(18, header_of(of(18), number++)));
     ASSERT_EQ(slots.crowded(), 0u);
     EXPECT_EQ(slots.stream_in(0), stream);
-    slots.put_aside(0);
+    slots.buffer_unexpected(0);
     EXPECT_EQ(slots.crowded(), kNoSlot);
     EXPECT_EQ(slots.freed(), 1u);
-    EXPECT_EQ(slots.first(stream), kAsideSlot);
+    EXPECT_EQ(slots.first(stream), kUnexpectedSlot);
     EXPECT_EQ(slots.first_count(stream), 1u);
     slots.release(stream);
     EXPECT_EQ(slots.first(stream), 20u) << "what came behind it";
-    EXPECT_EQ(slots.read_aside(), std::vector<uint32_t>{stream});
-    EXPECT_TRUE(slots.has_to_tell_aside());
-    slots.told_aside(1);
-    EXPECT_FALSE(slots.has_to_tell_aside());
+    EXPECT_EQ(slots.read_unexpected(), std::vector<uint32_t>{stream});
+    EXPECT_TRUE(slots.has_to_tell_unexpected());
+    slots.told_unexpected(1);
+    EXPECT_FALSE(slots.has_to_tell_unexpected());
 }
 
 // Until it is read there.
@@ -312,21 +312,21 @@ TEST(Slots, AStreamHasNoOwnOneWhileItsPieceIsAside) {
     Alone slots;
     EXPECT_EQ(slots.take(of(3)).slot, 0u);
     slots.complete(slots.write({0}));
-    EXPECT_TRUE(slots.hear(AsideNote{of(3), 0}));
+    EXPECT_TRUE(slots.hear(UnexpectedNote{of(3), 0}));
     slots.hear(1u << 0);
     EXPECT_EQ(slots.take(of(3)).slot, kFirstShared);
     EXPECT_EQ(slots.take(of(4)).slot, 0u);
-    EXPECT_TRUE(slots.hear(AsideNote{of(3), 1}));
+    EXPECT_TRUE(slots.hear(UnexpectedNote{of(3), 1}));
     EXPECT_EQ(slots.take(of(3)).slot, 1u);
 }
 
 TEST(Slots, NotesThatCannotBeAreSeen) {
     Alone slots;
-    EXPECT_FALSE(slots.hear(AsideNote{kSigns, 0}));
-    EXPECT_FALSE(slots.hear(AsideNote{stream_of(1, 0), 0}));
-    EXPECT_FALSE(slots.hear(AsideNote{of(3), 1})) << "none is aside";
-    EXPECT_TRUE(slots.hear(AsideNote{of(3), 0}));
-    EXPECT_FALSE(slots.hear(AsideNote{of(3), 0})) << "one is";
+    EXPECT_FALSE(slots.hear(UnexpectedNote{kSigns, 0}));
+    EXPECT_FALSE(slots.hear(UnexpectedNote{stream_of(1, 0), 0}));
+    EXPECT_FALSE(slots.hear(UnexpectedNote{of(3), 1})) << "none is unexpected";
+    EXPECT_TRUE(slots.hear(UnexpectedNote{of(3), 0}));
+    EXPECT_FALSE(slots.hear(UnexpectedNote{of(3), 0})) << "one is";
 }
 
 // Two ends that write and read what they feel like, both ways over connections that keep order, in
@@ -338,7 +338,7 @@ class SlotsWalk : public testing::Test {
     struct Flying {
         Room room;
         SlotHeader header;
-        std::vector<AsideNote> notes;
+        std::vector<UnexpectedNote> notes;
         uint64_t write = 0;
         bool is_signaled = false;
         bool tells = true;
@@ -351,7 +351,7 @@ class SlotsWalk : public testing::Test {
         std::vector<uint64_t> read;
         // What it reads: which piece of its stream.
         std::array<uint64_t, kSlots> memory{};
-        std::vector<uint64_t> aside;
+        std::vector<uint64_t> unexpected;
     };
     void begin(uint32_t teams) {
         streams_ = stream_of(teams, 0);
@@ -360,12 +360,12 @@ class SlotsWalk : public testing::Test {
             end.slots.make_room(teams);
             end.sent.resize(streams_);
             end.read.resize(streams_);
-            end.aside.resize(streams_);
+            end.unexpected.resize(streams_);
         }
-        put_aside_ = 0;
+        buffered_ = 0;
     }
     void send(uint32_t from, const Room& room, const SlotHeader& header,
-              std::vector<AsideNote> notes = {}) {
+              std::vector<UnexpectedNote> notes = {}) {
         Slots& slots = ends_[from].slots;
         const uint64_t number = slots.write(room);
         const bool is_signaled = slots.must_signal(number, room.slot != kNoSlot);
@@ -388,21 +388,21 @@ class SlotsWalk : public testing::Test {
         send(from, room, header);
         ++end.sent[stream];
     }
-    // As links_aside.cpp.
-    void put_aside(uint32_t at) {
+    // As links_unexpected.cpp.
+    void buffer_unexpected(uint32_t at) {
         End& end = ends_[at];
-        if (!end.slots.has_to_tell_aside() || !end.slots.may_write()) return;
+        if (!end.slots.has_to_tell_unexpected() || !end.slots.may_write()) return;
         const Room room = end.slots.take(kSigns);
         if (room.slot == kNoSlot) return;
-        std::vector<AsideNote> notes;
-        for (const uint32_t stream : end.slots.read_aside()) notes.push_back({stream, 1});
-        end.slots.told_aside(notes.size());
+        std::vector<UnexpectedNote> notes;
+        for (const uint32_t stream : end.slots.read_unexpected()) notes.push_back({stream, 1});
+        end.slots.told_unexpected(notes.size());
         for (uint32_t slot = end.slots.crowded(); slot != kNoSlot; slot = end.slots.crowded()) {
             const uint32_t stream = end.slots.stream_in(slot);
-            end.aside[stream] = end.memory[slot];
-            end.slots.put_aside(slot);
+            end.unexpected[stream] = end.memory[slot];
+            end.slots.buffer_unexpected(slot);
             notes.push_back({stream, 0});
-            ++put_aside_;
+            ++buffered_;
         }
         SlotHeader header = header_of(kSigns, 0);
         end.slots.sign(header, room.tells);
@@ -426,7 +426,7 @@ class SlotsWalk : public testing::Test {
             if (stream_of(flying.header) == kSigns) end.slots.release(kSigns);
         }
         end.slots.hear(flying.header.freed);
-        for (const AsideNote& note : flying.notes) ASSERT_TRUE(end.slots.hear(note));
+        for (const UnexpectedNote& note : flying.notes) ASSERT_TRUE(end.slots.hear(note));
         // All before too, which the signaled one says.
         if (flying.is_signaled) ends_[1 - to].completed = flying.write;
     }
@@ -436,7 +436,8 @@ class SlotsWalk : public testing::Test {
         if (slot == kNoSlot) return;
         const uint32_t count = end.slots.first_count(stream);
         for (uint32_t i = 0; i < count; ++i) {
-            const uint64_t piece = slot == kAsideSlot ? end.aside[stream] : end.memory[slot - i];
+            const uint64_t piece =
+                slot == kUnexpectedSlot ? end.unexpected[stream] : end.memory[slot - i];
             ASSERT_EQ(piece, end.read[stream]);
         }
         end.slots.release(stream);
@@ -444,7 +445,7 @@ class SlotsWalk : public testing::Test {
     }
     void complete(uint32_t at) { ends_[at].slots.complete(ends_[at].completed); }
     void tell(uint32_t from) {
-        put_aside(from);
+        buffer_unexpected(from);
         Slots& slots = ends_[from].slots;
         if (!slots.must_tell() || !slots.may_write()) return;
         SlotHeader word;
@@ -500,12 +501,12 @@ class SlotsWalk : public testing::Test {
 
     std::array<End, 2> ends_;
     uint32_t streams_ = 0;
-    uint64_t put_aside_ = 0;
+    uint64_t buffered_ = 0;
 };
 
 TEST_F(SlotsWalk, Seeds) {
     const test::Seeds seeds = test::Seeds::wanted(1000);
-    uint64_t put_aside = 0;
+    uint64_t buffered = 0;
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         SCOPED_TRACE(test::replay(seed));
         const uint32_t teams = seed % 8 < 4 ? 1 : 2 + static_cast<uint32_t>(seed % 3);
@@ -522,12 +523,12 @@ TEST_F(SlotsWalk, Seeds) {
         }
         if (HasFatalFailure()) return;
         if (teams == 1) {
-            ASSERT_EQ(put_aside_, 0u);
+            ASSERT_EQ(buffered_, 0u);
         }
-        put_aside += put_aside_;
+        buffered += buffered_;
     }
     if (seeds.count >= 1000) {
-        EXPECT_GT(put_aside, 1000u);
+        EXPECT_GT(buffered, 1000u);
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is called off, and what is put aside for a later receive.
+// Messages that are cancelled, and receives that are withdrawn.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -72,14 +72,14 @@ bool Rc::take_kept(uint32_t pair, uint32_t stream, Operation& operation) {
     return true;
 }
 
-State Rc::set_aside(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
-                    Ticket& ticket) {
+State Rc::withdraw_receive(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
+                           Ticket& ticket) {
     const uint32_t pair = pair_of(peer);
     Pair& at = pairs_[pair];
     if (has_failed(pair)) return State::kFailed;
     // What does not fit its receive has stayed where it was.
     if (ticket.state == State::kFailed) return State::kDone;
-    if (id.is_counted && is_counted(pair)) return set_count_aside(ticket);
+    if (id.is_counted && is_counted(pair)) return withdraw_count(ticket);
     Stream& stream = at.streams[id.slot];
     if (ticket.state == State::kPending) {
         Operation* operation = find(stream.recvs, ticket);
@@ -92,7 +92,7 @@ State Rc::set_aside(Rank peer, const MessageId& id, const std::byte* data, size_
         if (!stream.recvs.first) at.recving &= ~(1u << id.slot);
         return State::kDone;
     }
-    // Receives may be set aside in any order, and one of what was kept before goes back there.
+    // Receives may be withdrawn in any order, and one of what was kept before goes back there.
     try {
         Kept kept{ticket.number, id.word, {}};
         if (bytes > 0) kept.bytes.assign(data, data + bytes);
