@@ -49,7 +49,7 @@ class BcastAdaptive final : public Program {
     [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (n_ == 0) return {1, 1, 0, 0};
-        return {1, 1, 1, neighbours() * kRoom};
+        return {1, 1, 1, neighbours() * kBufferBytes};
     }
     void read(uint64_t, uint64_t round, sched::Round& out) const override {
         out.clear();
@@ -57,8 +57,8 @@ class BcastAdaptive final : public Program {
         for (Rank i = 0; i < neighbours(); ++i) {
             const Rank peer = is_root() ? (root_ + 1 + i) % p_ : root_;
             const auto place = is_root() ? sched::Incoming::kRight : sched::Incoming::kLeft;
-            out.add(
-                sched::meet_with(peer, place, sched::scratch(i * kRoom, kRoom), sched::kAfterNone));
+            out.add(sched::meet_with(peer, place, sched::scratch(i * kBufferBytes, kBufferBytes),
+                                     sched::kAfterNone));
         }
         const uint32_t fed = adapt::place_in_tree(p_, f_, (rank_ + p_ - root_) % p_).children;
         const sched::Block block = sched::output(0, n_);
@@ -68,7 +68,7 @@ class BcastAdaptive final : public Program {
 
   private:
     // One message each way.
-    static constexpr uint64_t kRoom = 2 * sched::kFeedMessageBytes;
+    static constexpr uint64_t kBufferBytes = 2 * sched::kFeedMessageBytes;
     [[nodiscard]] bool is_root() const { return rank_ == root_; }
     [[nodiscard]] Rank neighbours() const { return is_root() ? p_ - 1 : 1; }
 

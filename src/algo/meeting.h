@@ -58,8 +58,8 @@ class MeetingProgram final : public Program {
     [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (is_empty_) return {1, 1, 0, 0};
-        const uint64_t rooms = place_.neighbours() * room_bytes();
-        return {1, 1, 1, rooms + align_up(sched::meet_message_bytes(bytes_)),
+        const uint64_t buffers = place_.neighbours() * buffer_bytes();
+        return {1, 1, 1, buffers + align_up(sched::meet_message_bytes(bytes_)),
                 kMulticasts ? 1u : 0u};
     }
     void read(uint64_t, uint64_t round, sched::Round& out) const override {
@@ -68,25 +68,26 @@ class MeetingProgram final : public Program {
         for (uint32_t i = 0; i < place_.neighbours(); ++i) {
             const bool is_parent = place_.has_parent() && i == 0;
             const auto in = is_parent ? sched::Incoming::kLeft : sched::Incoming::kRight;
-            const sched::Block room =
-                sched::scratch(i * room_bytes(), 2 * sched::meet_message_bytes(bytes_));
+            const sched::Block buffer =
+                sched::scratch(i * buffer_bytes(), 2 * sched::meet_message_bytes(bytes_));
             const std::optional<uint32_t> near = place_.near(i);
-            out.add(near && bytes_ <= kMeetingNearBytesMax
-                        ? sched::meet_near(place_.neighbour(i), *near, in, room, sched::kAfterNone)
-                        : sched::meet_with(place_.neighbour(i), in, room, sched::kAfterNone));
+            out.add(
+                near && bytes_ <= kMeetingNearBytesMax
+                    ? sched::meet_near(place_.neighbour(i), *near, in, buffer, sched::kAfterNone)
+                    : sched::meet_with(place_.neighbour(i), in, buffer, sched::kAfterNone));
         }
         const sched::Block to = bytes_ > 0 ? sched::output(0, bytes_) : sched::Block{};
         const sched::Block from = bytes_ > 0 ? sched::input(0, bytes_) : sched::Block{};
-        const sched::Block room =
-            sched::scratch(place_.neighbours() * room_bytes(), sched::meet_message_bytes(bytes_));
+        const sched::Block buffer =
+            sched::scratch(place_.neighbours() * buffer_bytes(), sched::meet_message_bytes(bytes_));
         out.add(kMulticasts
-                    ? sched::meet_multicast(place_.rank(), 0, to, from, room, sched::kAfterNone)
-                    : sched::meet(to, from, room, sched::kAfterNone));
+                    ? sched::meet_multicast(place_.rank(), 0, to, from, buffer, sched::kAfterNone)
+                    : sched::meet(to, from, buffer, sched::kAfterNone));
     }
 
   private:
     // Of a neighbour.
-    [[nodiscard]] uint64_t room_bytes() const {
+    [[nodiscard]] uint64_t buffer_bytes() const {
         return align_up(2 * sched::meet_message_bytes(bytes_));
     }
 

@@ -9,8 +9,8 @@ namespace tutti::bootstrap {
 namespace {
 
 // Room for the usual rounds in one go; in large circles less is said.
-constexpr size_t kRoomBytesAMember = 512;
-constexpr size_t kRoomBytesAMemberOfMany = 64;
+constexpr size_t kBufferBytesAMember = 512;
+constexpr size_t kBufferBytesAMemberOfMany = 64;
 constexpr uint32_t kManyMembers = 1024;
 // Votes of so many members fit onto the stack.
 constexpr uint32_t kVotesOnStack = 4096;
@@ -78,17 +78,17 @@ Result<bool> Circle::vote(bool mine) const {
     return std::find(all, all + size, 0) == all + size;
 }
 
-Result<Done> Circle::make_room(size_t bytes) {
-    if (bytes <= room_bytes_) return Done{};
-    const size_t usual = size > kManyMembers ? kRoomBytesAMemberOfMany : kRoomBytesAMember;
+Result<Done> Circle::reserve(size_t bytes) {
+    if (bytes <= buffer_bytes_) return Done{};
+    const size_t usual = size > kManyMembers ? kBufferBytesAMemberOfMany : kBufferBytesAMember;
     const size_t wanted = std::max(bytes, size * usual);
-    room_.reset();
-    room_bytes_ = kOwnBytes;
-    room_.reset(new (std::nothrow) std::byte[wanted]);
-    const auto all_have = vote(room_ != nullptr);
+    buffer_.reset();
+    buffer_bytes_ = kOwnBytes;
+    buffer_.reset(new (std::nothrow) std::byte[wanted]);
+    const auto all_have = vote(buffer_ != nullptr);
     if (!all_have) return all_have.error();
     if (!all_have.value()) return Error{ErrorCode::kMemory, kNoMemoryText};
-    room_bytes_ = wanted;
+    buffer_bytes_ = wanted;
     return Done{};
 }
 

@@ -4,7 +4,7 @@
 //
 // Nobody may stay away from a round, not even a member whose memory has run out: the others would
 // wait for it. So what happens between two rounds is guarded(), and its report is told in the next
-// one; and the memory of a round is agreed on before it is used (Room).
+// one; and the memory of a round is agreed on before it is used (reserve()).
 #pragma once
 
 #include <array>
@@ -74,11 +74,11 @@ struct Circle {
     template <class T>
     Result<std::span<const T>> exchange(const T& mine) {
         static_assert(std::is_trivially_copyable_v<T>);
-        if (auto room = make_room(size * sizeof(T)); !room) return room.error();
-        if (allgather(user, &mine, room(), sizeof(T)) != 0) {
+        if (auto reserved = reserve(size * sizeof(T)); !reserved) return reserved.error();
+        if (allgather(user, &mine, buffer(), sizeof(T)) != 0) {
             return Error{ErrorCode::kBootstrap, "the allgather callback failed"};
         }
-        return std::span<const T>(reinterpret_cast<const T*>(room()), size);
+        return std::span<const T>(reinterpret_cast<const T*>(buffer()), size);
     }
 
     // Done where all can go on; otherwise the first that cannot is named by all alike.
@@ -92,14 +92,14 @@ struct Circle {
     // Where there is too little, a round by itself in which everybody says whether it got more.
     // What small circles say fits into memory that is there: 64 members and a report each.
     static constexpr size_t kOwnBytes = 8192;
-    Result<Done> make_room(size_t bytes);
+    Result<Done> reserve(size_t bytes);
     [[nodiscard]] Result<bool> vote(bool mine) const;
 
-    [[nodiscard]] std::byte* room() { return room_ ? room_.get() : own_.data(); }
+    [[nodiscard]] std::byte* buffer() { return buffer_ ? buffer_.get() : own_.data(); }
 
     alignas(std::max_align_t) std::array<std::byte, kOwnBytes> own_;
-    std::unique_ptr<std::byte[]> room_;
-    size_t room_bytes_ = kOwnBytes;
+    std::unique_ptr<std::byte[]> buffer_;
+    size_t buffer_bytes_ = kOwnBytes;
 };
 
 }  // namespace tutti::bootstrap

@@ -200,7 +200,7 @@ void apply(const NodeFacts& facts, engine::Context& context, std::span<const Nod
     const auto limits = tuning_limits(settings, facts.can_read, team);
     team.tuning = node::tune(facts.figures, untried, limits);
     node::follow_flags(team.layout, facts.figures);
-    team.fold_room = context.fold_room();
+    team.fold_buffer = context.fold_buffer();
     team.past_caches_bytes_min = past_caches_bytes_min();
     team.copy_ahead = node::find_copy_ahead(node::best_isa(settings.isa));
     if (facts.can_read) team.peers = best_memory(context, members, by_process(members));

@@ -70,7 +70,7 @@ Report NodeMaker::offer_slice(NodeOffer& offer) {
     }
     const size_t used = home ? home->slices_bytes() : arena_->used_bytes();
     const bool measures = learns(offer) && offer.is_crowded == 0;
-    const node::Tuning tuning = measures ? roomiest_tuning(settings, circle_.size)
+    const node::Tuning tuning = measures ? largest_tuning(settings, circle_.size)
                                          : tuning_of(offer.facts, settings, circle_.size);
     const node::Geometry geometry = choose_geometry(settings, circle_.size, tuning, used);
     offer.chunk_bytes = geometry.chunk_bytes;

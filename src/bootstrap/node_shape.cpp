@@ -120,7 +120,7 @@ node::Tuning default_tuning(const Settings& settings, uint32_t ranks) {
     return tuning;
 }
 
-node::Tuning roomiest_tuning(const Settings& settings, uint32_t ranks) {
+node::Tuning largest_tuning(const Settings& settings, uint32_t ranks) {
     node::Tuning tuning = default_tuning(settings, ranks);
     tuning.ring_bytes = node::kWholeRing;
     return tuning;

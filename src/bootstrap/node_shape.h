@@ -24,8 +24,8 @@ inline constexpr uint32_t kPieceBytesMany = 64 * 1024;
 
 // A process set with many communicators gets smaller rings before it gets none. used_bytes: of
 // TUTTI_MEMORY. tuning: that the team will have.
-node::Geometry choose_geometry(const Settings& settings, uint32_t ranks,
-                               const node::Tuning& tuning, size_t used_bytes);
+node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, const node::Tuning& tuning,
+                               size_t used_bytes);
 // Of a ring: twice a second-level cache of this machine.
 size_t long_ring_bytes();
 // Results from which on there is no use in keeping them in the caches: as long.
@@ -43,7 +43,7 @@ uint32_t piece_bytes_max(const Settings& settings);
 // For ranks that have measured nothing.
 node::Tuning default_tuning(const Settings& settings, uint32_t ranks);
 // For ranks that are to measure: there is memory for whatever they may find.
-node::Tuning roomiest_tuning(const Settings& settings, uint32_t ranks);
+node::Tuning largest_tuning(const Settings& settings, uint32_t ranks);
 
 // More ranks than processors, for a team or for the whole job on this node. rank_cpus: of each rank
 // of the team; usable: of the node; ranks_on_node: of the job.

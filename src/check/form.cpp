@@ -154,8 +154,8 @@ class Form {
         }
         // Scratch has no elements of its own: areas there may begin at cache lines.
         const uint64_t offset = block.buffer == Buffer::kScratch ? 0 : block.offset;
-        const bool is_room = is_meet(op_->kind) && block.buffer == Buffer::kScratch;
-        if (is_reduction(shape_.collective) && !is_room &&
+        const bool is_message_buffer = is_meet(op_->kind) && block.buffer == Buffer::kScratch;
+        if (is_reduction(shape_.collective) && !is_message_buffer &&
             (offset % shape_.element_bytes != 0 || block.bytes % shape_.element_bytes != 0)) {
             fault("a block is cut within an element of " + std::to_string(shape_.element_bytes) +
                   " bytes");
@@ -248,13 +248,13 @@ class Form {
             if (meets_++ > 0) return fault("a lane meets once");
             if (here_.index + 1 != round.size()) fault("a round that meets does nothing else");
             if (op_->kind == OperationKind::kMeetMulticast) check_meet_multicast();
-            return feeds() ? check_feed() : check_room(op_->right, message_bytes);
+            return feeds() ? check_feed() : check_message_buffer(op_->right, message_bytes);
         }
         if (!check_peer()) return;
         if (!ends_meet(own.kind)) return fault("the round has no meet at its end");
         if (own.after != op_->after) fault("its meet waits for other operations");
         if (before != nullptr && op_->incoming == Incoming::kLeft) fault("a parent is the first");
-        check_room(op_->to, 2 * message_bytes);
+        check_message_buffer(op_->to, 2 * message_bytes);
         if (!sched::is_near(*op_)) return;
         has_letters_ = true;
         check_near(message_bytes);
@@ -295,10 +295,11 @@ class Form {
         fault("a multicast is longer than " + std::to_string(kMulticastBytesMax) + " bytes");
     }
 
-    void check_room(const Block& room, uint64_t bytes) {
-        if (room.bytes > 0 && room.buffer != Buffer::kScratch) fault("its room is scratch");
-        if (room.bytes == bytes) return;
-        fault("its room has " + std::to_string(room.bytes) + " bytes; it takes " +
+    void check_message_buffer(const Block& message_buffer, uint64_t bytes) {
+        if (message_buffer.bytes > 0 && message_buffer.buffer != Buffer::kScratch)
+            fault("its room is scratch");
+        if (message_buffer.bytes == bytes) return;
+        fault("its room has " + std::to_string(message_buffer.bytes) + " bytes; it takes " +
               std::to_string(bytes));
     }
 

@@ -26,7 +26,7 @@ using sched::Shape;
 // The blocks of an operation that it reads and writes.
 struct Touched {
     Block reads[2];  // operands that stay as they are
-    Block landing;   // kRecvReduce: where the message is received into; kMeet: its room
+    Block landing;   // kRecvReduce: where the message is received into; kMeet: its message buffer
     Block to;
 };
 // is_root: of a node operation.

@@ -367,8 +367,8 @@ void Prover::meet(std::span<const Meeter> all) {
     }
     for (const Meeter& one : all) {
         RankMemory& memory = memories_[one.meet->rank];
-        const auto spoil = [&](const LiveOperation& live, const Block& room) {
-            memory.write(live, room, {{0, room.bytes, {}}});
+        const auto spoil = [&](const LiveOperation& live, const Block& message_buffer) {
+            memory.write(live, message_buffer, {{0, message_buffer.bytes, {}}});
         };
         for (const LiveOperation* with : one.with) spoil(*with, with->op.to);
         if (!is_feed(*one.meet)) spoil(*one.meet, one.meet->op.right);

@@ -22,7 +22,7 @@ void print_part(size_t bytes, const std::string& what) {
 
 // As if the node's ranks measure what they want, since they may want the most then.
 size_t slice_bytes(const Settings& settings, uint32_t ranks) {
-    const node::Tuning tuning = bootstrap::roomiest_tuning(settings, ranks);
+    const node::Tuning tuning = bootstrap::largest_tuning(settings, ranks);
     return bootstrap::choose_geometry(settings, ranks, tuning, 0).slice_bytes;
 }
 

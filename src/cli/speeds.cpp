@@ -160,7 +160,7 @@ explain::PairSpeed measure(const Settings& settings, const explain::CpuPair& cpu
     explain::PairSpeed speed;
     speed.cpus = cpus;
     const auto geometry = bootstrap::choose_geometry(
-        settings, kPairRanks, bootstrap::roomiest_tuning(settings, kPairRanks), 0);
+        settings, kPairRanks, bootstrap::largest_tuning(settings, kPairRanks), 0);
     const auto mapping = arena::Mapping::anonymous(geometry.slice_bytes);
     if (!mapping) {
         speed.obstacle = mapping.error().message;

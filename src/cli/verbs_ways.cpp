@@ -53,13 +53,13 @@ class Ways {
     Result<WaysFigures> measure();
 
   private:
-    [[nodiscard]] size_t pair_bytes() const { return (kSources + 1) * room_bytes_; }
+    [[nodiscard]] size_t pair_bytes() const { return (kSources + 1) * buffer_bytes_; }
     // In the own memory: from where a message goes, and where one comes.
     [[nodiscard]] size_t source_of(uint32_t pair, uint64_t number) const {
-        return pair * pair_bytes() + number % kSources * room_bytes_;
+        return pair * pair_bytes() + number % kSources * buffer_bytes_;
     }
     [[nodiscard]] size_t target_of(uint32_t pair) const {
-        return pair * pair_bytes() + kSources * room_bytes_;
+        return pair * pair_bytes() + kSources * buffer_bytes_;
     }
     Result<double> median_us(Way way, size_t bytes, uint64_t exchanges, WayCounts& counts);
     Result<Done> measure_asleep();
@@ -79,7 +79,7 @@ class Ways {
     const WaysOrder& order_;
     Clock& clock_;
     const Waits& waits_;
-    size_t room_bytes_ = 0;
+    size_t buffer_bytes_ = 0;
     std::array<End, 2> ends_;
     WaysFigures figures_;
     WayCounts* counts_ = nullptr;
@@ -96,7 +96,7 @@ std::optional<Error> error_of_post(int outcome) {
 }
 
 Result<Done> Ways::make() {
-    room_bytes_ = *std::ranges::max_element(order_.bytes);
+    buffer_bytes_ = *std::ranges::max_element(order_.bytes);
     Need need;
     need.pairs = kPairs;
     need.sends = static_cast<uint32_t>(kSources);
@@ -175,9 +175,9 @@ Result<Done> Ways::await_told(Way way, End& sender, End& receiver) {
         if (auto waited = take_turn(sender); !waited) return waited;
     }
     ++counts_->recvs;
-    const int outcome =
-        way == Way::kTold ? receiver.endpoint->recv(kWritePair)
-                          : receiver.sends->recv_into(kSendPair, target_of(kSendPair), room_bytes_);
+    const int outcome = way == Way::kTold ? receiver.endpoint->recv(kWritePair)
+                                          : receiver.sends->recv_into(
+                                                kSendPair, target_of(kSendPair), buffer_bytes_);
     if (auto error = error_of_post(outcome)) return std::move(*error);
     return Done{};
 }

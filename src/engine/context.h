@@ -24,7 +24,7 @@
 #include "engine/active.h"
 #include "engine/process_links.h"
 #include "multicast/process_multicast.h"
-#include "node/fold_room.h"
+#include "node/fold_buffer.h"
 #include "node/kernels/kernels.h"
 #include "node/tuning.h"
 #include "sched/shape.h"
@@ -123,7 +123,7 @@ class Context {
     // nullptr where it was not asked for, or is not there.
     const std::shared_ptr<arena::XpmemLibrary>& xpmem() const { return xpmem_; }
     // For the single copies of its teams.
-    const std::shared_ptr<node::FoldRoom>& fold_room() const { return fold_room_; }
+    const std::shared_ptr<node::FoldBuffer>& fold_buffer() const { return fold_buffer_; }
     // Processors that this process's node lets the job use: affinity of the machine and quota.
     uint32_t usable_cpus() const { return usable_cpus_; }
     Clock& clock() { return clock_; }
@@ -217,7 +217,7 @@ class Context {
     topo::CpuSet cpus_;
     uint64_t scheduling_group_ = 0;
     std::shared_ptr<arena::XpmemLibrary> xpmem_;
-    std::shared_ptr<node::FoldRoom> fold_room_ = std::make_shared<node::FoldRoom>();
+    std::shared_ptr<node::FoldBuffer> fold_buffer_ = std::make_shared<node::FoldBuffer>();
     uint32_t usable_cpus_ = 1;
     RealClock clock_;
     transport::TagBook tags_;

@@ -144,7 +144,7 @@ constexpr uint64_t kReturnCallsMax = 65'536;
 }  // namespace
 
 // All members count alike. Of a gather or scatter some may have more room than is sent, and do not
-// know that when they begin it (room.cpp).
+// know that when they begin it (receive_capacity.cpp).
 void InterNode::count_wish(const select::Plan& plan) {
     const bool is_alike = !has_rooted_blocks(plan.shape.collective);
     if (awaits_speed_ && plan.awaits_price && is_alike && priced_bytes_ < kPricedBytes) {
@@ -394,8 +394,9 @@ void InterNode::watch_for_others(bool is_wanted) {
     if (is_watched_for_others_ != is_wanted) change_watch(is_watched_for_others_, is_wanted);
 }
 
-void InterNode::start(select::Plan& plan, const exec::Arguments& arguments, bool has_room) {
-    has_room_ = has_room;
+void InterNode::start(select::Plan& plan, const exec::Arguments& arguments,
+                      bool has_spare_capacity) {
+    has_spare_capacity_ = has_spare_capacity;
     has_taken_less_ = false;
     less_ = 0;
     // A plan for a team without: the group has failed, and in this call all do without it.
@@ -440,7 +441,7 @@ void InterNode::tell_calls() {
     };
     for (const uint32_t rank : executor_->waits_for()) tell(rank);
     // It alone knows for sure what a scatter sends.
-    if (has_room_) tell(shape_.root);
+    if (has_spare_capacity_) tell(shape_.root);
     const node::Op* op = node_op();
     if (!op) return;
     // On the node, whoever comes next; or its leader, on whom most depends.

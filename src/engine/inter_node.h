@@ -156,9 +156,10 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     // Makes the memory that a plan needs, before its first call.
     Result<Done> reserve(select::Plan& plan);
     // Begins a call of a plan that has its memory; no other is under way.
-    // has_room: it may become one of fewer bytes, where this rank has room for more than others
-    // send it.
-    void start(select::Plan& plan, const exec::Arguments& arguments, bool has_room = false);
+    // has_spare_capacity: it may become one of fewer bytes, where this rank has room for more than
+    // others send it.
+    void start(select::Plan& plan, const exec::Arguments& arguments,
+               bool has_spare_capacity = false);
     // See take_less(): the call that was withdrawn begins as one of what is sent.
     void restart(select::Plan& plan, const exec::Arguments& arguments);
     // Calls in which nothing is sent, but those for whom they are other calls will notice: one of
@@ -178,7 +179,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
         return step;
     }
     [[nodiscard]] bool is_under_way() const { return is_under_way_; }
-    // ---- this rank has more room than is sent (room.cpp) ----
+    // ---- this rank has more room than is sent (receive_capacity.cpp) ----
     // Others run the call under way as this one, of fewer bytes, and so shall this rank: false
     // where that cannot be. Where it is true, less() is what they send until restart().
     bool take_less(const node::CallNote& theirs);
@@ -328,13 +329,13 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     // Of the call under way: this rank may have room for more than is sent to it; what it would get
     // then; its word, and that of what it had room for, once it has taken less; all blocks of a
     // gather, then.
-    bool has_room_ = false;
+    bool has_spare_capacity_ = false;
     bool has_taken_less_ = false;
     uint64_t less_ = 0;
     sched::Shape shape_;
     transport::CallWord word_;
     bool is_under_way_ = false;  // a call of this rank
-    transport::CallWord room_;
+    transport::CallWord capacity_word_;
     std::unique_ptr<std::byte[]> blocks_;
 };
 

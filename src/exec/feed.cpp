@@ -4,11 +4,11 @@
 // middle's word, which names its source and whom it is to feed, and another one until it has had
 // the last. Pieces pass between these: so every receive knows its sender.
 //
-// A kMeetWith's room is for the message that comes and for the one that goes, in this order. Words
-// pass by a slot of their own, since those of the middle and its pieces may be posted in another
-// order at one end than at the other. In the middle the kFeed looks after its pieces, elsewhere the
-// one kMeetWith does: there the kFeed is done when all have come, and what stands behind it need
-// not wait for what is handed on.
+// A kMeetWith's buffer is for the message that comes and for the one that goes, in this order.
+// Words pass by a slot of their own, since those of the middle and its pieces may be posted in
+// another order at one end than at the other. In the middle the kFeed looks after its pieces,
+// elsewhere the one kMeetWith does: there the kFeed is done when all have come, and what stands
+// behind it need not wait for what is handed on.
 #include <algorithm>
 #include <cstring>
 

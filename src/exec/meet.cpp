@@ -4,7 +4,7 @@
 // fold of its sender's side; one that goes down two, of who stands before the receiver's side and
 // of who stands behind it. A release holds the result.
 //
-// A kMeetWith's room is for the message that comes and for the one that goes, in this order.
+// A kMeetWith's buffer is for the message that comes and for the one that goes, in this order.
 //
 // A release by multicast has a number, which each rank takes in its turn: who has everything offers
 // it, all others seek it (transport/multicast.h). Then nothing comes any more from the one
@@ -74,8 +74,8 @@ class Executor::State::Hall {
     void join(uint32_t neighbour, std::byte* value) const;
     [[nodiscard]] std::byte* result() const { return state_.at(slot_, own_.to); }
     // For a message: its beginning, and the value in it.
-    [[nodiscard]] std::byte* room() const { return state_.at(slot_, own_.right); }
-    [[nodiscard]] std::byte* room_value() const { return room() + sizeof(Header); }
+    [[nodiscard]] std::byte* message_buffer() const { return state_.at(slot_, own_.right); }
+    [[nodiscard]] std::byte* message_value() const { return message_buffer() + sizeof(Header); }
     [[nodiscard]] sched::Rank own_rank() const { return own_.peer; }
     [[nodiscard]] sched::Rank rank_of(uint32_t neighbour) const { return round_[neighbour].peer; }
 
@@ -332,13 +332,13 @@ void Executor::State::tell(Ref ref, uint32_t neighbour, adapt::Kind kind) {
 // The own operand may stand where the result is to be, and is read until that is there.
 void Executor::State::settle(const Hall& hall, std::optional<uint32_t> neighbour, bool is_told) {
     if (hall.bytes() == 0) return;
-    const std::byte* result = hall.room_value();
+    const std::byte* result = hall.message_value();
     if (is_told) {
         result = hall.value(hall.in(*neighbour), 0);
     } else if (neighbour) {
-        hall.join(*neighbour, hall.room_value());
+        hall.join(*neighbour, hall.message_value());
     } else {
-        hall.gather({}, hall.room_value());
+        hall.gather({}, hall.message_value());
     }
     std::memcpy(hall.result(), result, hall.bytes());
 }
@@ -357,11 +357,11 @@ bool Executor::State::step_release(Ref ref) {
     if (is_own) {
         const Header header{static_cast<uint32_t>(adapt::Kind::kRelease), 1,
                             meet.crossed ? hall.rank_of(*meet.crossed) : kNobody, 0};
-        std::memcpy(hall.room(), &header, sizeof header);
-        if (hall.bytes() > 0) std::memcpy(hall.room_value(), hall.result(), hall.bytes());
-        sought = route->offer(number, hall.room(), bytes);
+        std::memcpy(hall.message_buffer(), &header, sizeof header);
+        if (hall.bytes() > 0) std::memcpy(hall.message_value(), hall.result(), hall.bytes());
+        sought = route->offer(number, hall.message_buffer(), bytes);
     } else {
-        sought = route->seek(number, hall.room(), bytes);
+        sought = route->seek(number, hall.message_buffer(), bytes);
     }
     switch (sought) {
         case transport::Multicast::Sought::kNotYet:
@@ -423,7 +423,7 @@ bool Executor::State::holds_back() {
     return meet.release == Meet::Release::kAwaited && !meet.machine.saturation(kOwnCall).sent_to();
 }
 
-// The room has it.
+// The buffer has it.
 void Executor::State::take_release(Ref ref) {
     Meet& meet = slot_of(ref).meet;
     const Hall hall(*this, ref);
@@ -435,9 +435,9 @@ void Executor::State::take_release(Ref ref) {
         error = "a release before all have come";
         return;
     }
-    if (hall.bytes() > 0) std::memcpy(hall.result(), hall.room_value(), hall.bytes());
+    if (hall.bytes() > 0) std::memcpy(hall.result(), hall.message_value(), hall.bytes());
     // Its part is on its way where parts crossed.
-    if (header_of(hall.room()).crossed != hall.own_rank()) {
+    if (header_of(hall.message_buffer()).crossed != hall.own_rank()) {
         meet.idle |= sched::after_op(*sent_to) & ~meet.heard;
     }
 }

@@ -23,9 +23,9 @@ bool is_gather_root(const Team& team, const Op& op) {
 // The call goes on as one of `bytes`, of the same number. is_offered: the sender lets it be read.
 void become(Team& team, Op& op, size_t bytes, bool is_offered) {
     if (is_gather_root(team, op)) {
-        op.room = op.call.bytes;
+        op.capacity = op.call.bytes;
         if (op.call.send) {
-            copy_bytes(op.call.recv + team.rank * op.room, op.call.send, op.room);
+            copy_bytes(op.call.recv + team.rank * op.capacity, op.call.send, op.capacity);
         }
         op.call.send = nullptr;
     }
@@ -68,11 +68,11 @@ bool is_tolerable(const Team& team, const Op& op, Rank other, const CallNote& th
     if (team.rank != op.call.root && other != op.call.root) return true;  // the root will know
     if (!is_sender) return theirs.bytes >= mine.bytes;
     if (!team.tolerates) return false;  // whoever runs the whole call may know what to do
-    const size_t room = op.room != 0 ? op.room : op.call.bytes;
-    if (op.call.is_whole || theirs.bytes > room) return false;
+    const size_t capacity = op.capacity != 0 ? op.capacity : op.call.bytes;
+    if (op.call.is_whole || theirs.bytes > capacity) return false;
     const bool is_small = op.step == small_gather || op.step == small_scatter;
     return is_small ? theirs.bytes <= team.slice.geometry.inline_max
-                    : op.taken == 0 && op.room == 0;
+                    : op.taken == 0 && op.capacity == 0;
 }
 
 // Whether the note of `rank` in the place of this call's may be another one's: of a call before it,
@@ -85,19 +85,19 @@ bool is_note_of_another(const Team& team, const Op& op, Rank rank) {
 }  // namespace
 
 bool take_less(const Team& team, Op& op, Rank sender, const Slot& slot, std::byte* out,
-               size_t room) {
+               size_t capacity) {
     op.awaited = sender;
     const uint64_t there = line_flag(begin_of(slot, op.flag)).load(std::memory_order_acquire);
     if (there == op.flag || !is_same_number(there, op.flag)) return false;
     const size_t bytes = flag_bytes(there);
-    if (!may_tolerate(team, op) || !is_same_kind(there, op.flag) || bytes > room) {
+    if (!may_tolerate(team, op) || !is_same_kind(there, op.flag) || bytes > capacity) {
         return disagrees(op, sender, 0);
     }
     return take_slot(out, slot, there, bytes, op.line);
 }
 
 bool adopt_size(Team& team, Op& op, Rank sender, const Slot& slot) {
-    if (!may_tolerate(team, op) || op.room != 0) return false;
+    if (!may_tolerate(team, op) || op.capacity != 0) return false;
     const CallNote mine = CallNote::unpack(op.note);
     const uint64_t there = line_flag(begin_of(slot, op.flag)).load(std::memory_order_acquire);
     CallNote theirs = mine;
@@ -118,7 +118,7 @@ bool adopt_offered_size(Team& team, Op& op, Rank sender, uint64_t note) {
     const CallNote mine = CallNote::unpack(op.note);
     const CallNote theirs = CallNote::unpack(note);
     const bool is_less = theirs.is_kind_of(mine) && theirs.bytes < mine.bytes;
-    if (!may_tolerate(team, op) || op.room != 0 || !is_less) return disagrees(op, sender, note);
+    if (!may_tolerate(team, op) || op.capacity != 0 || !is_less) return disagrees(op, sender, note);
     become(team, op, theirs.bytes, true);
     return true;
 }

@@ -123,10 +123,10 @@ inline bool agrees(const Team& team, Op& op, Rank rank) {
     return note == op.note || disagrees(op, rank, note);
 }
 
-// A payload of another size than this rank's in `slot`, of a sender that may send less than `room`.
-// As take_slot().
+// A payload of another size than this rank's in `slot`, of a sender that may send less than
+// `capacity`. As take_slot().
 bool take_less(const Team& team, Op& op, Rank sender, const Slot& slot, std::byte* out,
-               size_t room);
+               size_t capacity);
 // The same where this rank waits for chunks, or has found some: from now on the call is one of what
 // `sender` sends. False where that is not known yet, or cannot be.
 bool adopt_size(Team& team, Op& op, Rank sender, const Slot& slot);
@@ -370,8 +370,8 @@ const std::byte* scattered_piece(const Team& team, const Op& op);
 bool has_begun(Team& team, Op& op, Rank rank);
 
 // Rounds for a call in which one side writes and the other reads behind it: pieces of `unit`, at
-// most `room` bytes.
-void plan_pipeline(const Team& team, Op& op, size_t room, size_t unit);
+// most `capacity` bytes.
+void plan_pipeline(const Team& team, Op& op, size_t capacity, size_t unit);
 
 // Sizes of the rounds of an op; called by start().
 void plan_chunk_bcast(const Team& team, Op& op);

@@ -64,12 +64,12 @@ namespace {
 // Copies the others' pieces of the current round; false where one is not there yet.
 bool take_pieces(Team& team, Op& op) {
     const size_t offset = op.taken * op.piece_bytes;
-    const size_t room = op.room != 0 ? op.room : op.call.bytes;
+    const size_t capacity = op.capacity != 0 ? op.capacity : op.call.bytes;
     for (; op.next < team.size; ++op.next) {
         const Rank rank = (team.rank + op.next) % team.size;
         if (op.taken == 0 && !has_begun(team, op, rank)) return false;
         if (!has_published(team, rank, op.events + op.taken + 1)) return awaits(op, rank);
-        place_result(team, op, op.call.recv + rank * room + offset,
+        place_result(team, op, op.call.recv + rank * capacity + offset,
                      team.slice.chunk(rank, op.chunks + op.taken), round_bytes(op, op.taken));
     }
     op.next = 1;
@@ -79,12 +79,12 @@ bool take_pieces(Team& team, Op& op) {
 
 }  // namespace
 
-void plan_pipeline(const Team& team, Op& op, size_t room, size_t unit) {
+void plan_pipeline(const Team& team, Op& op, size_t capacity, size_t unit) {
     const size_t bytes = op.call.bytes;
     const size_t share = (bytes + team.tuning.pieces.count - 1) / team.tuning.pieces.count;
     const size_t wanted = std::max<size_t>(team.tuning.pieces.bytes_min, share);
     const size_t lines = (wanted + kLineBytes - 1) / kLineBytes * kLineBytes;
-    op.piece_bytes = std::max(unit, std::min(lines, room) / unit * unit);
+    op.piece_bytes = std::max(unit, std::min(lines, capacity) / unit * unit);
     op.rounds = (bytes + op.piece_bytes - 1) / op.piece_bytes;
     op.chunks_used = op.rounds;
     op.events_used = op.rounds;

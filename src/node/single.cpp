@@ -76,7 +76,7 @@ const std::byte* given(const Team& team, const Op& op) {
 
 std::byte* place_of(const Op& op, Rank giver) {
     if (has_one_giver(op)) return op.call.recv;
-    return op.call.recv + giver * (op.room != 0 ? op.room : op.call.bytes);
+    return op.call.recv + giver * (op.capacity != 0 ? op.capacity : op.call.bytes);
 }
 
 // ---- the giver ----------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ void pass_giver(Team& team, Op& op, Rank giver, bool by_ring) {
 
 // Whether the first giver may still say that there is less to be read (agree.cpp).
 bool may_adopt(const Op& op) {
-    return has_rooted_blocks(op.call.collective) && op.next == 1 && op.room == 0;
+    return has_rooted_blocks(op.call.collective) && op.next == 1 && op.capacity == 0;
 }
 bool adopt_from(Team& team, Op& op, Rank giver) {
     const Slot slot = op.call.collective == TUTTI_GATHER

@@ -37,21 +37,22 @@ size_t fold_piece_bytes(const Team& team, size_t element) {
 // Room for a piece of every rank; false: no memory.
 bool has_room(Team& team) {
     const size_t bytes = fold_piece_bytes(team, 1) + kFoldBytes;  // whatever the element
-    return team.fold_room->reserve(team.size * bytes);
+    return team.fold_buffer->reserve(team.size * bytes);
 }
 
 // Reads `bytes` at `offset` of every vector that is read (by_ring is 0) into its place, and folds
 // all of them to `out`. What of the others stands elsewhere is in team.operands already. Returns
-// the rank that could not be read, kNoRank where all is done. For who holds the room. Begins with
-// the neighbour, so that not all read the same memory at once.
+// the rank that could not be read, kNoRank where all is done. The caller holds the buffer. Begins
+// with the neighbour, so that not all read the same memory at once.
 Rank read_and_fold(Team& team, const Op& op, std::byte* out, size_t offset, size_t bytes) {
     team.operands[team.rank] = op.call.vector() + offset;
     for (Rank i = 1; i < team.size; ++i) {
         const Rank rank = (team.rank + i) % team.size;
         if (team.by_ring[rank] != 0) continue;
-        std::byte* const room = team.fold_room->data() + rank * bytes;
-        if (!team.peers->read(rank, room, team.slice.offer(rank).data + offset, bytes)) return rank;
-        team.operands[rank] = room;
+        std::byte* const block = team.fold_buffer->data() + rank * bytes;
+        if (!team.peers->read(rank, block, team.slice.offer(rank).data + offset, bytes))
+            return rank;
+        team.operands[rank] = block;
     }
     fold_all(team, op.call.reducer, out, nullptr, bytes);
     return kNoRank;
@@ -111,7 +112,7 @@ Step fold_on(Team& team, Op& op) {
     const uint64_t rounds = op.ringed > 0 ? 1 : std::max<uint64_t>(many, 1);
     const size_t offset = op.taken * op.piece_bytes;
     const size_t bytes = std::min(rounds * op.piece_bytes, op.call.bytes - offset);
-    const FoldRoom::Hold hold = team.fold_room->try_hold();
+    const FoldBuffer::Hold hold = team.fold_buffer->try_hold();
     if (!hold) return Step::kBlocked;
     const Rank unread = read_and_fold(team, op, op.call.recv + offset, offset, bytes);
     if (unread != kNoRank) {
@@ -204,7 +205,7 @@ Step fold_share(Team& team, Op& op) {
     const size_t bytes =
         std::min(fold_piece_bytes(team, op.call.reducer.element_bytes), mine.bytes - op.line);
     if (bytes > 0) {
-        const FoldRoom::Hold hold = team.fold_room->try_hold();
+        const FoldBuffer::Hold hold = team.fold_buffer->try_hold();
         if (!hold) return Step::kBlocked;
         const size_t offset = mine.offset + op.line;
         const Rank unread = read_and_fold(team, op, op.call.recv + offset, offset, bytes);

@@ -118,11 +118,11 @@ Step small_gather(Team& team, Op& op) {
     }
     for (; op.next < team.size; ++op.next) {
         if (op.next == team.rank) continue;
-        const size_t room = op.room != 0 ? op.room : op.call.bytes;
+        const size_t capacity = op.capacity != 0 ? op.capacity : op.call.bytes;
         const Slot slot = team.slice.up_slot(op.next, op.slot);
-        std::byte* block = op.call.recv + op.next * room;
+        std::byte* block = op.call.recv + op.next * capacity;
         if (!take_slot(block, slot, op.flag, op.call.bytes, op.line) &&
-            !take_less(team, op, op.next, slot, block, room)) {
+            !take_less(team, op, op.next, slot, block, capacity)) {
             return Step::kBlocked;
         }
     }

@@ -19,7 +19,7 @@ void prepare(Team& team) {
         team.pool_part = &team.pool->join(team.slice, team.rank);
     }
     if (!team.copy_ahead) team.copy_ahead = find_copy_ahead(best_isa(IsaChoice::kAuto));
-    if (!team.fold_room) team.fold_room = std::make_shared<FoldRoom>();
+    if (!team.fold_buffer) team.fold_buffer = std::make_shared<FoldBuffer>();
     if (!team.layout.distance.empty()) {
         uint32_t most = 0;
         for (const Rank child : team.layout.children[team.rank]) {

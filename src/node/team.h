@@ -15,7 +15,7 @@
 
 #include "base/step.h"
 #include "node/chunk_pool.h"
-#include "node/fold_room.h"
+#include "node/fold_buffer.h"
 #include "node/kernels/kernels.h"
 #include "node/layout.h"
 #include "node/peer_memory.h"
@@ -115,7 +115,7 @@ struct Team {
     uint32_t doubts = 0;
     // Instead: 0 where ranks share processors, and for tests; UINT64_MAX: no end to it.
     std::optional<uint64_t> patience_polls;
-    std::shared_ptr<FoldRoom> fold_room;  // from prepare() its own, where it has none by then
+    std::shared_ptr<FoldBuffer> fold_buffer;  // from prepare() its own, where it has none by then
 
     // Local memory: three blocks of kFoldBytes for folding, two of kInlineBytesMax for payloads of
     // more than one line, and one pointer a rank.
@@ -137,7 +137,7 @@ struct Progress {
     Rank rival = kNoRank;
     // Of the root of a gather whose senders have less than its blocks have room for: the room. Then
     // call.bytes is what they send.
-    size_t room = 0;
+    size_t capacity = 0;
     uint64_t events_used = 0;  // of Rounds; 0 where there are none
     // This rank writes to spare lines, as its slots are not free.
     bool is_spare = false;

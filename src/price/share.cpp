@@ -15,9 +15,9 @@ constexpr uint64_t kReadAtFirst = 256;
 constexpr uint64_t kReadThen = 256;
 
 // Of the message that passes each way between two who meet.
-sched::Block half_of(sched::Block room) {
-    room.bytes /= 2;
-    return room;
+sched::Block half_of(sched::Block block) {
+    block.bytes /= 2;
+    return block;
 }
 
 class Counter {

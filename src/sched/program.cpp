@@ -78,31 +78,32 @@ Operation reduce(Block to, Block left, Block right, uint64_t after) {
     return op;
 }
 
-Operation meet_with(Rank peer, Incoming incoming, Block room, uint64_t after) {
+Operation meet_with(Rank peer, Incoming incoming, Block message_buffer, uint64_t after) {
     Operation op;
     op.kind = OperationKind::kMeetWith;
     op.peer = peer;
     op.incoming = incoming;
-    op.to = room;
+    op.to = message_buffer;
     op.after = after;
     return op;
 }
 
-Operation meet_near(Rank peer, uint32_t index, Incoming incoming, Block room, uint64_t after) {
-    Operation op = meet_with(peer, incoming, room, after);
+Operation meet_near(Rank peer, uint32_t index, Incoming incoming, Block message_buffer,
+                    uint64_t after) {
+    Operation op = meet_with(peer, incoming, message_buffer, after);
     op.order = uint64_t{index} + 1;
     return op;
 }
 
-Operation meet(Block to, Block from, Block room, uint64_t after) {
-    Operation op = reduce(to, from, room, after);
+Operation meet(Block to, Block from, Block message_buffer, uint64_t after) {
+    Operation op = reduce(to, from, message_buffer, after);
     op.kind = OperationKind::kMeet;
     return op;
 }
 
-Operation meet_multicast(Rank own, uint64_t order, Block to, Block from, Block room,
+Operation meet_multicast(Rank own, uint64_t order, Block to, Block from, Block message_buffer,
                          uint64_t after) {
-    Operation op = meet(to, from, room, after);
+    Operation op = meet(to, from, message_buffer, after);
     op.kind = OperationKind::kMeetMulticast;
     op.peer = own;
     op.order = order;

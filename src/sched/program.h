@@ -211,17 +211,17 @@ Operation reduce(Block to, Block left, Block right, uint64_t after = kAfterAll);
 constexpr uint64_t meet_message_bytes(uint64_t bytes) { return 16 + 2 * bytes; }
 // Of the multicast, with the result.
 constexpr uint64_t meet_multicast_bytes(uint64_t bytes) { return 16 + bytes; }
-Operation meet_with(Rank peer, Incoming incoming, Block room, uint64_t after = kAfterAll);
+Operation meet_with(Rank peer, Incoming incoming, Block message_buffer, uint64_t after = kAfterAll);
 // The same of a neighbour on the same node, by its index there. Messages of one lane at a time, of
 // so many bytes at most, may go by the node's memory, and then no other node operations are there.
-Operation meet_near(Rank peer, uint32_t index, Incoming incoming, Block room,
+Operation meet_near(Rank peer, uint32_t index, Incoming incoming, Block message_buffer,
                     uint64_t after = kAfterAll);
 inline constexpr uint64_t kLetterBytesMax = 1024;
 constexpr bool is_near(const Operation& op) {
     return op.kind == OperationKind::kMeetWith && op.order != 0;
 }
-Operation meet(Block to, Block from, Block room, uint64_t after = kAfterAll);
-Operation meet_multicast(Rank own, uint64_t order, Block to, Block from, Block room,
+Operation meet(Block to, Block from, Block message_buffer, uint64_t after = kAfterAll);
+Operation meet_multicast(Rank own, uint64_t order, Block to, Block from, Block message_buffer,
                          uint64_t after = kAfterAll);
 
 // Of those who are fed: whom one feeds at most, and what tells it who.

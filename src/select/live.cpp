@@ -142,7 +142,7 @@ uint32_t Live::find(const CallKind& kind) const {
 }
 
 // Members may take a gather or scatter for different ones, and yet be right: one of them has more
-// room than is sent (engine/room.cpp).
+// room than is sent (engine/receive_capacity.cpp).
 bool Live::may_ask(const CallKind& kind) const {
     return (all_ || kind.is_exact) && !has_rooted_blocks(kind.collective);
 }

@@ -36,7 +36,7 @@ Spec draw_call(Prng& prng, uint32_t ranks) {
     return spec;
 }
 
-// The odd rank differs in bytes alone, and bare hosts would run it (rooms_test.cpp).
+// The odd rank differs in bytes alone, and bare hosts would run it (receive_capacity_test.cpp).
 bool may_go_together(const Spec& common, const Spec& other, uint32_t odd) {
     if (common.collective != other.collective || common.root != other.root) return false;
     if (common.bytes == 0 || other.bytes == 0) return false;

@@ -248,8 +248,8 @@ TEST(SingleCopy, WhatIsLostStaysLostInThatCallAlone) {
 TEST(SingleCopy, WhoFindsTheRoomInUseComesAgain) {
     for (const tutti_collective kind : {TUTTI_REDUCE, TUTTI_ALLREDUCE}) {
         Ranks ranks(team_of(2, UINT64_MAX));
-        const auto room = std::make_shared<node::FoldRoom>();
-        for (node::Team& team : ranks.teams) team.fold_room = room;
+        const auto buffer = std::make_shared<node::FoldBuffer>();
+        for (node::Team& team : ranks.teams) team.fold_buffer = buffer;
         Exchange exchange({kind, 0, 200'000, Fold::kXorU64, 1}, 2);
         for (uint32_t rank = 0; rank < 2; ++rank) {
             node::start(ranks.teams[rank], ranks.ops[rank], exchange.node_call(rank));

@@ -55,7 +55,7 @@ PairCard Links::card(uint32_t link) const {
 void Links::join(Rc& team, uint32_t number) {
     TUTTI_ASSERT(free_[number] && !is_closing_, "nobody has the number");
     if (number >= teams_.size()) teams_.resize(number + 1);
-    for (uint32_t link = 0; link < count_; ++link) links_[link].slots.make_room(number + 1);
+    for (uint32_t link = 0; link < count_; ++link) links_[link].slots.reserve_teams(number + 1);
     teams_[number] = &team;
     free_.reset(number);
     ++open_;
@@ -132,7 +132,7 @@ bool Links::is_posted(uint32_t link, int outcome) {
     return false;
 }
 
-Room Links::take_room(uint32_t link, uint32_t stream, uint32_t wanted, bool tells) {
+SlotRange Links::take_slots(uint32_t link, uint32_t stream, uint32_t wanted, bool tells) {
     Slots& slots = links_[link].slots;
     if (!slots.may_write()) return {};
     return slots.take(stream, wanted, tells);
@@ -141,22 +141,22 @@ Room Links::take_room(uint32_t link, uint32_t stream, uint32_t wanted, bool tell
 // False where the link has failed. Who sleeps there is woken by the last piece of a message, and by
 // one behind which the next has to wait, for slots that it may have to give back: so what is posted
 // at once ends with one that wakes.
-bool Links::write_piece(uint32_t link, const Room& room, SlotHeader header, const void* data,
+bool Links::write_piece(uint32_t link, const SlotRange& range, SlotHeader header, const void* data,
                         bool is_last) {
     Slots& slots = links_[link].slots;
-    header.slots = static_cast<uint8_t>(room.count);
-    slots.sign(header, room.tells);
-    std::byte* end = header_memory(link, room.slot, true);
+    header.slots = static_cast<uint8_t>(range.count);
+    slots.sign(header, range.tells);
+    std::byte* end = header_memory(link, range.slot, true);
     std::byte* memory = end - header.piece_bytes;
     std::memcpy(end, &header, sizeof header);
     if (header.piece_bytes > 0) std::memcpy(memory, data, header.piece_bytes);
     Write write;
     write.offset = static_cast<size_t>(memory - endpoint_->memory().data());
     write.bytes = sizeof header + header.piece_bytes;
-    write.remote_offset = (room.slot + 1) * kSlotBytes - write.bytes;
-    write.tells = room.tells;
-    write.immediate = room.slot;
-    write.number = slots.write(room);
+    write.remote_offset = (range.slot + 1) * kSlotBytes - write.bytes;
+    write.tells = range.tells;
+    write.immediate = range.slot;
+    write.number = slots.write(range);
     write.is_signaled = slots.must_signal(write.number, true) || header.piece == Piece::kBye;
     write.wakes = is_last || !slots.may_go_on(stream_of(header));
     return post(link, write);

@@ -90,13 +90,13 @@ class Links {
     void mark(uint32_t link, uint32_t team);
     void advance(uint32_t link);
     // See Slots::take().
-    Room take_room(uint32_t link, uint32_t stream, uint32_t wanted = 1, bool tells = false);
+    SlotRange take_slots(uint32_t link, uint32_t stream, uint32_t wanted = 1, bool tells = false);
     // So many bytes a piece has at most.
-    [[nodiscard]] size_t room_bytes(const Room& room) const {
-        const size_t all = room.is_ahead ? packet_bytes_ : room.count * kSlotBytes;
+    [[nodiscard]] size_t range_bytes(const SlotRange& range) const {
+        const size_t all = range.is_ahead ? packet_bytes_ : range.count * kSlotBytes;
         return all - sizeof(SlotHeader);
     }
-    bool write_piece(uint32_t link, const Room& room, SlotHeader header, const void* data,
+    bool write_piece(uint32_t link, const SlotRange& range, SlotHeader header, const void* data,
                      bool is_last);
     // 0, else the link has failed.
     bool is_posted(uint32_t link, int outcome);
@@ -144,7 +144,7 @@ class Links {
     void look_if_due();
     void look(uint32_t link);
     void prepare_tails();
-    void hide_data(uint32_t link, const Room& room, uint64_t number);
+    void hide_data(uint32_t link, const SlotRange& range, uint64_t number);
     [[nodiscard]] static bool is_over(const Link& at);
 
     std::unique_ptr<Endpoint> endpoint_;

@@ -51,9 +51,9 @@ bool Links::take_tails(uint32_t link) {
 }
 
 // What looks like a number in a slot that is given back, since data of a longer piece lay there.
-void Links::hide_data(uint32_t link, const Room& room, uint64_t number) {
-    for (uint32_t i = 1; i < room.count; ++i) {
-        std::byte* end = header_memory(link, room.slot - i, false);
+void Links::hide_data(uint32_t link, const SlotRange& range, uint64_t number) {
+    for (uint32_t i = 1; i < range.count; ++i) {
+        std::byte* end = header_memory(link, range.slot - i, false);
         std::memcpy(end + offsetof(SlotHeader, number), &number, sizeof number);
     }
 }

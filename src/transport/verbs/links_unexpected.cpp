@@ -14,8 +14,8 @@ namespace tutti::transport::verbs {
 void Links::buffer_unexpected(uint32_t link) {
     Slots& slots = links_[link].slots;
     while (!links_[link].has_failed && slots.has_to_tell_unexpected()) {
-        const Room room = take_room(link, kSigns);
-        if (room.slot == kNoSlot) return;
+        const SlotRange range = take_slots(link, kSigns);
+        if (range.slot == kNoSlot) return;
         std::array<UnexpectedNote, kUnexpectedNotes> notes;
         size_t count = std::min(slots.read_unexpected().size(), notes.size());
         const auto first = slots.read_unexpected().end() - static_cast<std::ptrdiff_t>(count);
@@ -37,7 +37,7 @@ void Links::buffer_unexpected(uint32_t link) {
         const SlotHeader header{
             .piece_bytes = static_cast<uint16_t>(count * sizeof(UnexpectedNote)),
             .piece = Piece::kUnexpected};
-        if (!write_piece(link, room, header, notes.data(), true)) return;
+        if (!write_piece(link, range, header, notes.data(), true)) return;
     }
 }
 

@@ -142,10 +142,10 @@ bool Rc::send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece 
         std::min(sent + sizeof(SlotHeader), kSlotBytes) <= links_->packet_bytes();
     const bool tells = piece == Piece::kWhole || !is_packet;
     const uint32_t link = pairs_[pair].link;
-    const Room room =
-        links_->take_room(link, stream_at(stream), static_cast<uint32_t>(wanted), tells);
-    if (room.slot == kNoSlot) return false;
-    const size_t bytes = std::min(links_->room_bytes(room), sent);
+    const SlotRange range =
+        links_->take_slots(link, stream_at(stream), static_cast<uint32_t>(wanted), tells);
+    if (range.slot == kNoSlot) return false;
+    const size_t bytes = std::min(links_->range_bytes(range), sent);
     const SlotHeader header{.call = operation.word.call,
                             .before = operation.word.before,
                             .bytes = static_cast<uint32_t>(operation.bytes),
@@ -155,7 +155,7 @@ bool Rc::send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece 
                             .team = static_cast<uint8_t>(number_)};
     const std::byte* data = bytes > 0 ? operation.source + operation.done : nullptr;
     const bool is_last = piece != Piece::kData || bytes == left;
-    if (!links_->write_piece(link, room, header, data, is_last)) return false;
+    if (!links_->write_piece(link, range, header, data, is_last)) return false;
     operation.done += piece == Piece::kGivenUp ? left : bytes;
     operation.is_begun = true;
     return true;
@@ -245,9 +245,9 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
         give_back(operation);
         // What the header says of it may be another by now: a broken peer writes there.
         const uint32_t filled = slots(pair).first_count(stream_at(stream));
-        const size_t room = filled * kSlotBytes - sizeof header;
+        const size_t capacity = filled * kSlotBytes - sizeof header;
         const bool is_empty = header.piece_bytes == 0 && operation.bytes > 0;
-        if (is_empty || header.piece_bytes > std::min(room, operation.bytes - operation.done)) {
+        if (is_empty || header.piece_bytes > std::min(capacity, operation.bytes - operation.done)) {
             fail_pair(pair, "a piece of a message has a wrong size");
             return;
         }
@@ -278,9 +278,9 @@ bool Rc::advance_on(uint32_t link) {
 void Rc::say_bye(uint32_t pair) {
     const uint32_t link = pairs_[pair].link;
     const SlotHeader header{.piece = Piece::kBye, .team = static_cast<uint8_t>(number_)};
-    const Room room = links_->take_room(link, kSigns);
-    if (room.slot == kNoSlot) return;
-    links_->write_piece(link, room, header, nullptr, true);
+    const SlotRange range = links_->take_slots(link, kSigns);
+    if (range.slot == kNoSlot) return;
+    links_->write_piece(link, range, header, nullptr, true);
     pairs_[pair].bye_number = slots(pair).written();
 }
 

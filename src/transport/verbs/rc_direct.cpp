@@ -173,9 +173,9 @@ void Rc::make_offers(uint32_t pair) {
                                 .piece_bytes = sizeof offer,
                                 .piece = Piece::kOffer,
                                 .team = static_cast<uint8_t>(number_)};
-        const Room room = links_->take_room(at.link, kSigns);
-        if (room.slot == kNoSlot) return;
-        if (!links_->write_piece(at.link, room, header, &offer, true)) return;
+        const SlotRange range = links_->take_slots(at.link, kSigns);
+        if (range.slot == kNoSlot) return;
+        if (!links_->write_piece(at.link, range, header, &offer, true)) return;
         at.offering &= ~(1u << stream);
     }
 }

@@ -20,7 +20,7 @@ constexpr uint32_t bits_of(uint32_t slot, uint32_t count) {
 
 }  // namespace
 
-void Slots::make_room(uint32_t teams) {
+void Slots::reserve_teams(uint32_t teams) {
     const size_t streams = stream_of(teams, 0);
     if (streams <= streams_.size()) return;
     read_unexpected_.reserve(streams);
@@ -60,10 +60,10 @@ bool Slots::awaits_completion(uint32_t stream) const {
 }
 
 // Single ones: own ones first, so that the shared ones are there for whoever has more to send.
-Room Slots::take(uint32_t stream, uint32_t wanted, bool tells) {
+SlotRange Slots::take(uint32_t stream, uint32_t wanted, bool tells) {
     TUTTI_ASSERT(has_stream(stream), "the stream is there");
     if (wanted > 1) {
-        const Room row = take_row(std::min(wanted, kPieceSlots));
+        const SlotRange row = take_row(std::min(wanted, kPieceSlots));
         if (row.count > 1) return row;
     }
     const uint32_t found = tells || ahead_ == kNoSlot ? available(slots_of(stream)) : 0;
@@ -87,9 +87,9 @@ bool Slots::hear(const UnexpectedNote& note) {
 
 // The longest row of shared ones, from the other end than single ones, which break up no more of
 // them than they have to.
-Room Slots::take_row(uint32_t wanted) {
+SlotRange Slots::take_row(uint32_t wanted) {
     const uint32_t found = available(kShared);
-    Room row;
+    SlotRange row;
     uint32_t ends = found;  // of rows of so many
     for (; row.count < wanted && (found & ends << 1) != 0; ++row.count) ends = found & ends << 1;
     if (row.count == 1) return row;
@@ -125,10 +125,10 @@ void Slots::sign(SlotHeader& header, bool tells) {
     told();
 }
 
-uint64_t Slots::write(const Room& room) {
+uint64_t Slots::write(const SlotRange& range) {
     ++written_;
-    if (room.slot == kNoSlot) return written_;
-    for (uint32_t i = 0; i < room.count; ++i) write_of_[room.slot - i] = written_;
+    if (range.slot == kNoSlot) return written_;
+    for (uint32_t i = 0; i < range.count; ++i) write_of_[range.slot - i] = written_;
     return written_;
 }
 

@@ -126,7 +126,7 @@ struct SlotHeader {
 static_assert(sizeof(SlotHeader) == 40 && kRecvs < 256);
 
 // Where a piece goes: the last of so many slots next to each other.
-struct Room {
+struct SlotRange {
     uint32_t slot = kNoSlot;
     uint32_t count = 1;
     bool tells = true;      // by an immediate
@@ -156,7 +156,7 @@ static_assert(kPieceSlots * kSlotBytes <= UINT16_MAX);
 class Slots {
   public:
     // So many teams; allocates. Those that there are stay.
-    void make_room(uint32_t teams);
+    void reserve_teams(uint32_t teams);
     [[nodiscard]] bool has_stream(uint32_t stream) const { return stream < streams_.size(); }
 
     // ---- writing ----
@@ -166,7 +166,7 @@ class Slots {
     // there are, in one piece; kNoSlot: it has to wait. tells: by an immediate, whatever there is.
     // Pieces of several packets have one, since it is the end of one packet alone that is said to
     // land last; so none is in a slot that was chosen ahead.
-    Room take(uint32_t stream, uint32_t wanted = 1, bool tells = false);
+    SlotRange take(uint32_t stream, uint32_t wanted = 1, bool tells = false);
     // What a header says beside the message. tells: it goes with an immediate.
     void sign(SlotHeader& header, bool tells);
     void count_immediate() { ++told_immediates_; }
@@ -175,7 +175,7 @@ class Slots {
     // more than these, as a queue pair keeps the order.
     [[nodiscard]] bool may_write_long() const { return written_ - complete_ < kLongSends; }
     // Counts a write, into slots or none, and says its number.
-    uint64_t write(const Room& room = {});
+    uint64_t write(const SlotRange& range = {});
     // The number of the last one.
     [[nodiscard]] uint64_t written() const { return written_; }
     // Whether that one has to be signaled, a piece or none. Where a piece leaves no shared slot,
@@ -258,7 +258,7 @@ class Slots {
     [[nodiscard]] uint32_t available(uint32_t slots) const;
     // For whoever has no slot of its own left.
     [[nodiscard]] bool has_none() const;
-    Room take_row(uint32_t wanted);
+    SlotRange take_row(uint32_t wanted);
 
     // Bits: the slot has been taken so often (of an odd or even number), the other end's freed().
     uint32_t taken_ = 0;

@@ -46,11 +46,11 @@ TEST(NodeShape, RingsAreLongAsLongAsMemoryIs) {
     EXPECT_GE(longest, node::kShortRingBytes);
     const auto few = default_tuning(settings, 2);
     EXPECT_EQ(choose_geometry(settings, 2, few, 0).ring_bytes, node::kShortRingBytes);
-    const auto roomy = roomiest_tuning(settings, 2);
-    EXPECT_EQ(choose_geometry(settings, 2, roomy, 0).ring_bytes, longest);
+    const auto largest = largest_tuning(settings, 2);
+    EXPECT_EQ(choose_geometry(settings, 2, largest, 0).ring_bytes, longest);
     size_t used = 0;
     for (int team = 0; team < 30; ++team) {
-        const auto geometry = choose_geometry(settings, 2, roomy, used);
+        const auto geometry = choose_geometry(settings, 2, largest, used);
         EXPECT_EQ(geometry.chunk_bytes, 16u << 10);
         const auto whole = node::Geometry::make(2, 16 << 10, longest / (16 << 10));
         const bool has_room = used + whole.slice_bytes <= settings.memory_bytes / 8;

@@ -115,12 +115,12 @@ TEST(RunningAhead, AsFarAsThereAreSlots) {
     }
 }
 
-// A gather's root has room for more than a line, or than a slot, and finds what is less of one.
+// A gather's root has capacity for more than a line, or than a slot, and finds what is less of one.
 TEST(RunningAhead, WithLessThanThereIsRoomFor) {
     constexpr size_t kSent = 8;
-    for (const size_t room : {size_t{64}, size_t{1024}, size_t{4096}}) {
-        SCOPED_TRACE(room);
-        Members members({}, room);
+    for (const size_t capacity : {size_t{64}, size_t{1024}, size_t{4096}}) {
+        SCOPED_TRACE(capacity);
+        Members members({}, capacity);
         for (uint8_t call = 1; call <= 20; ++call) {
             members.start(1, TUTTI_GATHER, call, kSent);
             ASSERT_EQ(members.step(1), Step::kDone);
@@ -135,9 +135,9 @@ TEST(RunningAhead, WithLessThanThereIsRoomFor) {
             for (int turn = 0; turn < 8 && last != Step::kDone; ++turn) last = members.step(0);
             ASSERT_EQ(last, Step::kDone) << "call " << int(call);
             for (const Rank rank : {1u, 2u}) {
-                ASSERT_EQ(members.byte(0, rank * room), call);
-                ASSERT_EQ(members.byte(0, rank * room + kSent - 1), call);
-                ASSERT_EQ(members.byte(0, rank * room + kSent), 0);
+                ASSERT_EQ(members.byte(0, rank * capacity), call);
+                ASSERT_EQ(members.byte(0, rank * capacity + kSent - 1), call);
+                ASSERT_EQ(members.byte(0, rank * capacity + kSent), 0);
             }
         }
     }

@@ -45,7 +45,7 @@ struct FakePair {
     std::vector<ibv_qp_attr> changes;  // to initialized, receiving, sending
     std::vector<ibv_send_wr> writes;
     uint32_t recvs = 0;
-    std::vector<ibv_sge> rooms;  // of the receives that have one
+    std::vector<ibv_sge> buffers;  // of the receives that have one
 };
 
 class FakeLibrary {
@@ -205,7 +205,7 @@ class FakeLibrary {
     static const char* wc_status_str(ibv_wc_status) { return "an error"; }
     static int post_recv(ibv_qp* qp, ibv_recv_wr* request, ibv_recv_wr**) {
         ++of(qp).recvs;
-        if (request->num_sge == 1) of(qp).rooms.push_back(*request->sg_list);
+        if (request->num_sge == 1) of(qp).buffers.push_back(*request->sg_list);
         return 0;
     }
     static int post_send(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr**) {

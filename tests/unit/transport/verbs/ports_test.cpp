@@ -325,7 +325,7 @@ TEST(QueuePairs, ASendNamesNoMemoryAndItsReceiveHasRoom) {
     ASSERT_NE(sends, nullptr);
     test::FakePair& pair = *library.pairs.front();
     const uint32_t before = pair.recvs;
-    EXPECT_TRUE(pair.rooms.empty());
+    EXPECT_TRUE(pair.buffers.empty());
     Write write;
     write.bytes = 300;
     write.remote_offset = 64;
@@ -336,9 +336,9 @@ TEST(QueuePairs, ASendNamesNoMemoryAndItsReceiveHasRoom) {
     EXPECT_EQ(pair.writes.back().wr.rdma.remote_addr, 0u);
     ASSERT_EQ(sends->recv_into(0, 128, 300), 0);
     EXPECT_EQ(pair.recvs, before + 1);
-    ASSERT_EQ(pair.rooms.size(), 1u);
-    EXPECT_EQ(pair.rooms[0].addr, reinterpret_cast<uint64_t>(both.end->memory().data()) + 128);
-    EXPECT_EQ(pair.rooms[0].length, 300u);
+    ASSERT_EQ(pair.buffers.size(), 1u);
+    EXPECT_EQ(pair.buffers[0].addr, reinterpret_cast<uint64_t>(both.end->memory().data()) + 128);
+    EXPECT_EQ(pair.buffers[0].length, 300u);
 }
 
 // Else its pages might be the child's, and this process's new ones unknown to the device.

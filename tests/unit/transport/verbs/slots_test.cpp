@@ -30,7 +30,7 @@ SlotHeader header_of(uint32_t stream, uint64_t number) {
 
 // Of a team alone; the stream of its messages' slot.
 struct Alone : Slots {
-    Alone() { make_room(1); }
+    Alone() { reserve_teams(1); }
 };
 constexpr uint32_t of(uint32_t slot) { return stream_of(0, slot); }
 
@@ -82,9 +82,9 @@ TEST(Slots, AreTakenAgainOnlyWhenGivenBackAndComplete) {
 TEST(Slots, ALongPieceFillsARow) {
     Alone slots;
     const auto take = [&](uint32_t wanted) {
-        const Room room = slots.take(of(0), wanted);
-        if (room.slot != kNoSlot) slots.write(room);
-        return std::pair(room.slot, room.count);
+        const SlotRange range = slots.take(of(0), wanted);
+        if (range.slot != kNoSlot) slots.write(range);
+        return std::pair(range.slot, range.count);
     };
     using Ends = std::pair<uint32_t, uint32_t>;
     EXPECT_EQ(take(100), Ends(29, kPieceSlots));
@@ -237,14 +237,14 @@ TEST(Slots, AreChosenAhead) {
     slots.choose_ahead();
     SlotHeader header;
     for (uint32_t slot = kFirstShared; slot < kSlots; ++slot) {
-        const Room room = slots.take(of(0));
-        EXPECT_EQ(room.slot, slot);
-        EXPECT_FALSE(room.tells);
+        const SlotRange range = slots.take(of(0));
+        EXPECT_EQ(range.slot, slot);
+        EXPECT_FALSE(range.tells);
         slots.sign(header, false);
         EXPECT_EQ(header.next, slot + 1 < kSlots ? slot + 1 : 0xff);
-        EXPECT_EQ(slots.must_signal(slots.write(room), true), slot + 1 == kSlots || slot == 27);
+        EXPECT_EQ(slots.must_signal(slots.write(range), true), slot + 1 == kSlots || slot == 27);
     }
-    const Room own = slots.take(of(0));
+    const SlotRange own = slots.take(of(0));
     EXPECT_EQ(own.slot, 0u);
     EXPECT_TRUE(own.tells);
     slots.hear(1u << 22);
@@ -262,13 +262,13 @@ TEST(Slots, ALongPieceTellsWhereSlotsAreChosenAhead) {
     Alone slots;
     slots.choose_ahead();
     SlotHeader header;
-    const Room row = slots.take(of(0), 3);
+    const SlotRange row = slots.take(of(0), 3);
     EXPECT_EQ(row.slot, 29u);
     EXPECT_EQ(row.count, 3u);
     EXPECT_TRUE(row.tells);
     slots.sign(header, row.tells);
     EXPECT_EQ(header.next, kFirstShared);
-    const Room next = slots.take(of(0), 1);
+    const SlotRange next = slots.take(of(0), 1);
     EXPECT_EQ(next.slot, kFirstShared);
     EXPECT_FALSE(next.tells);
     EXPECT_TRUE(slots.take(of(0), 1, true).tells);
@@ -283,7 +283,7 @@ TEST(Slots, NothingIsPutAsideForOneTeam) {
 
 TEST(Slots, WhatNobodyAsksForIsPutAside) {
     Slots slots;
-    slots.make_room(2);
+    slots.reserve_teams(2);
     const uint32_t stream = stream_of(1, 4);
     uint64_t number = 0;
     for (uint32_t i = 0; i < kOwnSlots - kOwnFree; ++i) {
@@ -336,7 +336,7 @@ class SlotsWalk : public testing::Test {
   protected:
     // A piece, or a word where there is no slot.
     struct Flying {
-        Room room;
+        SlotRange range;
         SlotHeader header;
         std::vector<UnexpectedNote> notes;
         uint64_t write = 0;
@@ -357,43 +357,43 @@ class SlotsWalk : public testing::Test {
         streams_ = stream_of(teams, 0);
         for (End& end : ends_) {
             end = {};
-            end.slots.make_room(teams);
+            end.slots.reserve_teams(teams);
             end.sent.resize(streams_);
             end.read.resize(streams_);
             end.unexpected.resize(streams_);
         }
         buffered_ = 0;
     }
-    void send(uint32_t from, const Room& room, const SlotHeader& header,
+    void send(uint32_t from, const SlotRange& range, const SlotHeader& header,
               std::vector<UnexpectedNote> notes = {}) {
         Slots& slots = ends_[from].slots;
-        const uint64_t number = slots.write(room);
-        const bool is_signaled = slots.must_signal(number, room.slot != kNoSlot);
+        const uint64_t number = slots.write(range);
+        const bool is_signaled = slots.must_signal(number, range.slot != kNoSlot);
         ends_[1 - from].coming.push_back(
-            {room, header, std::move(notes), number, is_signaled, room.tells});
+            {range, header, std::move(notes), number, is_signaled, range.tells});
         ASSERT_LE(std::ranges::count(ends_[1 - from].coming, true, &Flying::tells), 2 * kSlots);
     }
     void write(uint32_t from, uint32_t stream, uint32_t wanted) {
         End& end = ends_[from];
         if (!end.slots.may_write()) return;
-        const Room room = end.slots.take(stream, wanted);
-        if (room.slot == kNoSlot) return;
-        ASSERT_LE(room.count, wanted);
+        const SlotRange range = end.slots.take(stream, wanted);
+        if (range.slot == kNoSlot) return;
+        ASSERT_LE(range.count, wanted);
         // It may be there at once.
-        const auto last = ends_[1 - from].memory.begin() + room.slot + 1;
-        std::fill(last - room.count, last, end.sent[stream]);
+        const auto last = ends_[1 - from].memory.begin() + range.slot + 1;
+        std::fill(last - range.count, last, end.sent[stream]);
         SlotHeader header = header_of(stream, 0);
-        header.slots = static_cast<uint8_t>(room.count);
-        end.slots.sign(header, room.tells);
-        send(from, room, header);
+        header.slots = static_cast<uint8_t>(range.count);
+        end.slots.sign(header, range.tells);
+        send(from, range, header);
         ++end.sent[stream];
     }
     // As links_unexpected.cpp.
     void buffer_unexpected(uint32_t at) {
         End& end = ends_[at];
         if (!end.slots.has_to_tell_unexpected() || !end.slots.may_write()) return;
-        const Room room = end.slots.take(kSigns);
-        if (room.slot == kNoSlot) return;
+        const SlotRange range = end.slots.take(kSigns);
+        if (range.slot == kNoSlot) return;
         std::vector<UnexpectedNote> notes;
         for (const uint32_t stream : end.slots.read_unexpected()) notes.push_back({stream, 1});
         end.slots.told_unexpected(notes.size());
@@ -405,8 +405,8 @@ class SlotsWalk : public testing::Test {
             ++buffered_;
         }
         SlotHeader header = header_of(kSigns, 0);
-        end.slots.sign(header, room.tells);
-        send(at, room, header, std::move(notes));
+        end.slots.sign(header, range.tells);
+        send(at, range, header, std::move(notes));
     }
     void land(uint32_t to) {
         End& end = ends_[to];
@@ -416,13 +416,13 @@ class SlotsWalk : public testing::Test {
         if (flying.tells) {
             end.slots.hear_immediate();
         } else {
-            ASSERT_EQ(end.slots.awaited(), flying.room.slot);
-            ASSERT_EQ(flying.room.count, 1u);
+            ASSERT_EQ(end.slots.awaited(), flying.range.slot);
+            ASSERT_EQ(flying.range.count, 1u);
             ASSERT_EQ(end.slots.awaited_number(), flying.header.number);
             ASSERT_EQ(end.slots.immediates(), flying.header.told);
         }
-        if (flying.room.slot != kNoSlot) {
-            ASSERT_TRUE(end.slots.arrive(flying.room.slot, flying.header));
+        if (flying.range.slot != kNoSlot) {
+            ASSERT_TRUE(end.slots.arrive(flying.range.slot, flying.header));
             if (stream_of(flying.header) == kSigns) end.slots.release(kSigns);
         }
         end.slots.hear(flying.header.freed);

@@ -11,7 +11,7 @@ namespace tutti::engine {
 
 bool InterNode::may_take_less() const {
     const bool can = faulty_ == nullptr && routes_.can_withdraw_receives();
-    return has_room_ && !has_taken_less_ && can && executor_->is_untouched();
+    return has_spare_capacity_ && !has_taken_less_ && can && executor_->is_untouched();
 }
 
 bool InterNode::take_less(const node::CallNote& theirs) {
@@ -53,7 +53,7 @@ transport::State InterNode::retract() {
 }
 
 void InterNode::restart(select::Plan& plan, const exec::Arguments& arguments) {
-    room_ = word_;
+    capacity_word_ = word_;
     has_taken_less_ = true;
     less_ = 0;
     plans_.started(plan);
@@ -65,7 +65,7 @@ void InterNode::restart(select::Plan& plan, const exec::Arguments& arguments) {
 transport::Disagreement InterNode::look_for_unexpected() {
     constexpr uint32_t kSlot = 0;
     constexpr int kLooksMax = 4;
-    if (!has_room_ || less_ != 0) return {};
+    if (!has_spare_capacity_ || less_ != 0) return {};
     for (int look = 0; look < kLooksMax; ++look) {
         const transport::Disagreement with = messages_.find_unexpected(kSlot);
         if (!with.is_there) break;
@@ -74,8 +74,8 @@ transport::Disagreement InterNode::look_for_unexpected() {
         return take_less(theirs) ? transport::Disagreement{} : with;
     }
     if (!has_taken_less_) return {};
-    transport::Disagreement with{true, true, 0, room_};
-    return messages_.find_long_unexpected(kSlot, room_.kind, word_.kind, with.peer)
+    transport::Disagreement with{true, true, 0, capacity_word_};
+    return messages_.find_long_unexpected(kSlot, capacity_word_.kind, word_.kind, with.peer)
                ? with
                : transport::Disagreement{};
 }

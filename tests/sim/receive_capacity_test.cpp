@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks across hosts of which some have room for more than is sent to them, by seed: the root of a
 // gather, or receivers of a scatter. Whole teams, a thread a rank, over messages of which some are
-// eager, by algorithms that hang on the size. What is sent stands at the beginning of its block, the
-// rest stays as it was, nobody waits for ever, and the calls that follow are right.
+// eager, by algorithms that hang on the size. What is sent stands at the beginning of its block,
+// the rest stays as it was, nobody waits for ever, and the calls that follow are right.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,13 +29,13 @@ struct Draw {
     tutti_collective collective = TUTTI_GATHER;
     uint32_t root = 0;
     size_t sent = 0;
-    std::vector<size_t> room;  // by rank; at least what is sent
-    uint64_t in_place = 0;     // bit r: rank r gives its own block in place, where it may
+    std::vector<size_t> capacity;  // by rank; at least what is sent
+    uint64_t in_place = 0;         // bit r: rank r gives its own block in place, where it may
     Spec after;
 };
 
 Draw draw(uint64_t seed) {
-    constexpr size_t kSizes[] = {1,    8,    64,   150,    200,    260,    300,    512,
+    constexpr size_t kSizes[] = {1,    8,    64,   150,    200,    260,     300,    512,
                                  1000, 1030, 4000, 20'000, 70'000, 120'000, 600'000};
     Prng prng(seed);
     const auto size = [&] { return kSizes[prng.below(std::size(kSizes))]; };
@@ -54,14 +54,14 @@ Draw draw(uint64_t seed) {
     draw.tag_max = kTagMax[prng.below(std::size(kTagMax))];
     draw.collective = prng.below(2) ? TUTTI_GATHER : TUTTI_SCATTER;
     draw.root = static_cast<uint32_t>(prng.below(draw.ranks));
-    size_t room = 0;
+    size_t capacity = 0;
     do {
-        draw.sent = size(), room = size();
-    } while (room <= draw.sent);
+        draw.sent = size(), capacity = size();
+    } while (capacity <= draw.sent);
     for (uint32_t rank = 0; rank < draw.ranks; ++rank) {
         const bool receives = (rank == draw.root) == (draw.collective == TUTTI_GATHER);
         const bool has_more = draw.collective == TUTTI_GATHER || prng.below(4) > 0;
-        draw.room.push_back(receives && has_more ? room : draw.sent);
+        draw.capacity.push_back(receives && has_more ? capacity : draw.sent);
     }
     draw.in_place = prng.next();
     const Limits limits{draw.ranks, 4096, 12'000, false};
@@ -71,13 +71,12 @@ Draw draw(uint64_t seed) {
 }
 
 std::string text_of(const Draw& draw) {
-    std::string text = std::to_string(draw.ranks) + " ranks, " + draw.hosts + ", eager " +
-                       std::to_string(draw.eager_bytes_max) + ", tags to " +
-                       std::to_string(draw.tag_max) + ", " + draw.rules +
-                       (draw.collective == TUTTI_GATHER ? "gather" : "scatter") + " root " +
-                       std::to_string(draw.root) + " of " + std::to_string(draw.sent) +
-                       " bytes, rooms";
-    for (const size_t room : draw.room) text += " " + std::to_string(room);
+    std::string text =
+        std::to_string(draw.ranks) + " ranks, " + draw.hosts + ", eager " +
+        std::to_string(draw.eager_bytes_max) + ", tags to " + std::to_string(draw.tag_max) + ", " +
+        draw.rules + (draw.collective == TUTTI_GATHER ? "gather" : "scatter") + " root " +
+        std::to_string(draw.root) + " of " + std::to_string(draw.sent) + " bytes, capacities";
+    for (const size_t capacity : draw.capacity) text += " " + std::to_string(capacity);
     return text;
 }
 
@@ -97,24 +96,25 @@ void write(std::byte* out, size_t bytes, uint32_t from, uint32_t to) {
 
 Side gather_side(const Draw& draw, uint32_t rank) {
     Side side;
-    const size_t room = draw.room[rank];
-    side.send.resize(room);
-    write(side.send.data(), room, rank, draw.root);
+    const size_t capacity = draw.capacity[rank];
+    side.send.resize(capacity);
+    write(side.send.data(), capacity, rank, draw.root);
     if (rank != draw.root) return side;
-    side.recv.resize(draw.ranks * room);
+    side.recv.resize(draw.ranks * capacity);
     side.wanted = side.recv;
     for (uint32_t from = 0; from < draw.ranks; ++from) {
-        write(side.wanted.data() + from * room, from == rank ? room : draw.sent, from, rank);
+        write(side.wanted.data() + from * capacity, from == rank ? capacity : draw.sent, from,
+              rank);
     }
     if ((draw.in_place >> rank & 1) == 0) return side;
-    write(side.recv.data() + rank * room, room, rank, rank);
+    write(side.recv.data() + rank * capacity, capacity, rank, rank);
     side.call.send = TUTTI_IN_PLACE;
     return side;
 }
 
 Side scatter_side(const Draw& draw, uint32_t rank) {
     Side side;
-    side.recv.resize(draw.room[rank]);
+    side.recv.resize(draw.capacity[rank]);
     side.wanted = side.recv;
     if (rank == draw.root) {
         side.send.resize(draw.ranks * draw.sent);
@@ -135,7 +135,7 @@ Side side_of(const Draw& draw, uint32_t rank) {
         draw.collective == TUTTI_GATHER ? gather_side(draw, rank) : scatter_side(draw, rank);
     side.call.collective = draw.collective;
     side.call.root = draw.root;
-    side.call.bytes = draw.room[rank];
+    side.call.bytes = draw.capacity[rank];
     if (!side.call.send) side.call.send = side.send.data();
     if (!side.call.recv) side.call.recv = side.recv.data();
     return side;
@@ -143,11 +143,11 @@ Side side_of(const Draw& draw, uint32_t rank) {
 
 // What stands behind what was sent does not count.
 void forget_rest(const Draw& draw, uint32_t rank, Side& side) {
-    const size_t room = draw.room[rank];
-    for (size_t block = 0; block < side.recv.size() && room > draw.sent; block += room) {
-        if (draw.collective == TUTTI_GATHER && block == rank * room) continue;
+    const size_t capacity = draw.capacity[rank];
+    for (size_t block = 0; block < side.recv.size() && capacity > draw.sent; block += capacity) {
+        if (draw.collective == TUTTI_GATHER && block == rank * capacity) continue;
         std::copy_n(side.recv.begin() + static_cast<ptrdiff_t>(block + draw.sent),
-                    room - draw.sent,
+                    capacity - draw.sent,
                     side.wanted.begin() + static_cast<ptrdiff_t>(block + draw.sent));
     }
 }
@@ -212,7 +212,7 @@ TEST(Rooms, OfMoreThanIsSentAcrossHosts) {
 
 // A gather of three ranks, each a host of its own, whose messages are taken at once: senders are
 // done and make no further call, so the root has to find out by itself.
-std::string gather_alone(size_t room, size_t sent_by_1, size_t sent_by_2, Log& log) {
+std::string gather_alone(size_t capacity, size_t sent_by_1, size_t sent_by_2, Log& log) {
     constexpr uint32_t kRanks = 3;
     const ContextPtr context =
         make_context({"TUTTI_HOSTS=3", "TUTTI_GATHER=direct", "TUTTI_MCAST=off"}, &log);
@@ -224,9 +224,9 @@ std::string gather_alone(size_t room, size_t sent_by_1, size_t sent_by_2, Log& l
         const tutti_p2p p2p = mailbox.callbacks(rank);
         const Made made = make_team(context.get(), meeting, rank, "the crew", &p2p);
         ASSERT_EQ(made.status, TUTTI_OK) << made.message;
-        const size_t bytes = rank == 0 ? room : rank == 1 ? sent_by_1 : sent_by_2;
+        const size_t bytes = rank == 0 ? capacity : rank == 1 ? sent_by_1 : sent_by_2;
         const std::vector<std::byte> in(bytes, static_cast<std::byte>(rank + 1));
-        std::vector<std::byte> out(kRanks * room);
+        std::vector<std::byte> out(kRanks * capacity);
         tutti_call call{};
         call.collective = TUTTI_GATHER;
         call.send = in.data();
@@ -235,10 +235,10 @@ std::string gather_alone(size_t room, size_t sent_by_1, size_t sent_by_2, Log& l
         const tutti_status status = tutti_run(made.team.get(), &call);
         if (rank == 0 && status != TUTTI_OK) text = tutti_team_message(made.team.get());
         for (uint32_t from = 0; from < kRanks && rank == 0 && status == TUTTI_OK; ++from) {
-            const size_t sent = from == 0 ? room : from == 1 ? sent_by_1 : sent_by_2;
-            for (size_t i = 0; i < room; ++i) {
+            const size_t sent = from == 0 ? capacity : from == 1 ? sent_by_1 : sent_by_2;
+            for (size_t i = 0; i < capacity; ++i) {
                 const auto wanted = static_cast<std::byte>(i < sent ? from + 1 : 0);
-                if (out[from * room + i] != wanted) text = "wrong data";
+                if (out[from * capacity + i] != wanted) text = "wrong data";
             }
         }
         all_done.arrive_and_wait();
@@ -248,9 +248,9 @@ std::string gather_alone(size_t room, size_t sent_by_1, size_t sent_by_2, Log& l
 
 TEST(Rooms, WhatNobodyHasAskedForIsFound) {
     for (const size_t sent : {1, 100, 256}) {
-        for (const size_t room : {257, 300, 4000}) {
+        for (const size_t capacity : {257, 300, 4000}) {
             Log log;
-            EXPECT_EQ(gather_alone(room, sent, sent, log), "") << sent << " " << room;
+            EXPECT_EQ(gather_alone(capacity, sent, sent, log), "") << sent << " " << capacity;
             EXPECT_TRUE(log.is_empty());
         }
     }
@@ -258,13 +258,13 @@ TEST(Rooms, WhatNobodyHasAskedForIsFound) {
 
 // One of them has sent as much as there is room for.
 TEST(Rooms, SendersThatDifferAreToldFromRoom) {
-    for (const size_t room : {200, 4000}) {
+    for (const size_t capacity : {200, 4000}) {
         Log log;
-        EXPECT_NE(gather_alone(room, 100, room, log), "") << room;
-        EXPECT_NE(gather_alone(room, room, 100, log), "") << room;
+        EXPECT_NE(gather_alone(capacity, 100, capacity, log), "") << capacity;
+        EXPECT_NE(gather_alone(capacity, capacity, 100, log), "") << capacity;
         ASSERT_EQ(log.lines().size(), 2u);
         EXPECT_NE(log.lines()[0].find("gather root 0 of"), std::string::npos) << log.lines()[0];
-        EXPECT_NE(log.lines()[0].find(" " + std::to_string(room) + " bytes"), std::string::npos)
+        EXPECT_NE(log.lines()[0].find(" " + std::to_string(capacity) + " bytes"), std::string::npos)
             << log.lines()[0];
     }
 }

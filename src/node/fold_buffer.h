@@ -11,7 +11,7 @@
 
 namespace tutti::node {
 
-class FoldRoom {
+class FoldBuffer {
   public:
     using Hold = std::unique_lock<std::mutex>;
 
@@ -23,18 +23,18 @@ class FoldRoom {
         if (bytes <= bytes_.load(std::memory_order_relaxed)) return true;
         std::unique_ptr<std::byte[]> more(new (std::nothrow) std::byte[bytes]);
         if (!more) return false;
-        room_ = std::move(more);
+        buffer_ = std::move(more);
         bytes_.store(bytes, std::memory_order_release);
         return true;
     }
     // Empty where a step of another thread has it.
     [[nodiscard]] Hold try_hold() { return {mutex_, std::try_to_lock}; }
     // For who holds it.
-    [[nodiscard]] std::byte* data() const { return room_.get(); }
+    [[nodiscard]] std::byte* data() const { return buffer_.get(); }
 
   private:
     std::mutex mutex_;
-    std::unique_ptr<std::byte[]> room_;
+    std::unique_ptr<std::byte[]> buffer_;
     std::atomic<size_t> bytes_{0};
 };
 
