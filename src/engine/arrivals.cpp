@@ -64,7 +64,7 @@ void Arrivals::compared() {
     is_reading_due_ = block_.elapsed_ns / kReadingShare >= block_.reading_ns;
 }
 
-bool Arrivals::come_late(tutti_collective collective) const {
+bool Arrivals::has_stragglers(tutti_collective collective) const {
     const adapt::ArrivalFigures& figures = figures_[collective];
     if (figures.delay_samples == 0) return false;
     return figures.spread_ns / figures.samples > figures.delay_ns / figures.delay_samples;

@@ -66,7 +66,7 @@ class Arrivals {
     [[nodiscard]] const adapt::ArrivalBlock& block() const { return block_; }
     // In the mean of all samples so far, the last comes later after the first than all take to
     // leave after it.
-    [[nodiscard]] bool come_late(tutti_collective collective) const;
+    [[nodiscard]] bool has_stragglers(tutti_collective collective) const;
 
     // ---- a comparison ----
     // Before it, the members are to read their clocks.

@@ -29,7 +29,7 @@ class Control {
     // The same for a team that breaks down with another one.
     void follow(const Members& broken);
     // Goes on with what could not be told at once.
-    virtual void tell_on() {}
+    virtual void notify_remaining() {}
 
     // ---- in a wait that lasts long ----
     // Looks for news, by which the team may have broken down afterwards. call: of this rank, in

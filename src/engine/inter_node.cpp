@@ -345,42 +345,42 @@ std::unique_lock<std::mutex> InterNode::hold() {
     return std::unique_lock(multicast_mutex_);
 }
 
-void InterNode::tell_others(const notes::Note& note) {
-    const std::lock_guard lock(telling_mutex_);
-    telling_ = note;
-    told_ = 0;
-    is_telling_ = notes_.is_on();
-    while (is_telling_ && tell_next()) {
+void InterNode::notify_others(const notes::Note& note) {
+    const std::lock_guard lock(notice_mutex_);
+    notice_ = note;
+    notified_ = 0;
+    is_notifying_ = notes_.is_on();
+    while (is_notifying_ && notify_next()) {
     }
 }
 
-void InterNode::tell_on() {
-    const std::unique_lock lock(telling_mutex_, std::try_to_lock);
-    while (lock && is_telling_ && tell_next()) {
+void InterNode::notify_remaining() {
+    const std::unique_lock lock(notice_mutex_, std::try_to_lock);
+    while (lock && is_notifying_ && notify_next()) {
     }
 }
 
 // False where there is no room.
-bool InterNode::tell_next() {
+bool InterNode::notify_next() {
     const uint32_t nodes = placement_.nodes();
-    if (told_ == nodes + placement_.ranks()) {
-        is_telling_ = false;
+    if (notified_ == nodes + placement_.ranks()) {
+        is_notifying_ = false;
         return true;
     }
-    const bool is_first = told_ < nodes;
-    const uint32_t rank = is_first ? placement_.members(told_)[0] : told_ - nodes;
+    const bool is_first = notified_ < nodes;
+    const uint32_t rank = is_first ? placement_.members(notified_)[0] : notified_ - nodes;
     const uint32_t node = placement_.node_of(rank);
     const bool is_known = !is_first && placement_.members(node)[0] == rank;
-    if (node != placement_.node_of(rank_) && !is_known && !notes_.send(rank, telling_)) {
+    if (node != placement_.node_of(rank_) && !is_known && !notes_.send(rank, notice_)) {
         return false;
     }
-    ++told_;
+    ++notified_;
     return true;
 }
 
 // Whoever holds it goes on by itself.
 void InterNode::attend() {
-    tell_on();
+    notify_remaining();
     if (!multicast_.route) return;
     const std::unique_lock lock(multicast_mutex_, std::try_to_lock);
     if (!lock || !is_sound_) return;

@@ -51,10 +51,10 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] bool retire(bool is_sound);
     bool is_over() override;
     // Gives a note to all other nodes: first to one rank of each, which passes it on there, then to
-    // the others, of whom one may look sooner. Where there is no room for more, tell_on() goes on.
-    // Allocates nothing.
-    void tell_others(const notes::Note& note);
-    void tell_on();
+    // the others, of whom one may look sooner. Where there is no room for more, notify_remaining()
+    // goes on. Allocates nothing.
+    void notify_others(const notes::Note& note);
+    void notify_remaining();
 
     [[nodiscard]] const topo::Placement& placement() const { return placement_; }
     [[nodiscard]] transport::Transport& transport() {
@@ -138,8 +138,8 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     // shape cannot, and changes nothing.
     Result<Done> force(const sched::Shape& shape, const std::string& algorithm);
     // See Runner::ways().
-    [[nodiscard]] std::vector<select::Way> ways(const sched::Shape& shape, bool come_late) {
-        return plans_.ways(agreed(shape), circumstances(shape), come_late);
+    [[nodiscard]] std::vector<select::Way> ways(const sched::Shape& shape, bool has_stragglers) {
+        return plans_.ways(agreed(shape), circumstances(shape), has_stragglers);
     }
     // See select::Plans::follows_from().
     [[nodiscard]] std::optional<uint64_t> follows_from(const sched::Shape& shape) const {
@@ -205,7 +205,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
         multicast_.route->sleep(sleeper, end_ns);
     }
     // In a wait for something else: does what the service's thread leaves to the rank that carries.
-    void relieve_service() {
+    void poll_carrier() {
         if (!polls_ && carries()) multicast_.route->poll();
     }
     // What the call under way waits for will come as messages that one can sleep for; beside them,
@@ -250,12 +250,12 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] bool carries() const { return multicast_.route && multicast_.route->carries(); }
     void attend() override;
     void withdraw();
-    [[nodiscard]] bool owes_multicasts();
-    [[nodiscard]] bool owes_messages();
+    [[nodiscard]] bool must_keep_multicasts();
+    [[nodiscard]] bool must_keep_messages();
     void give_up_memory();
     void settle_multicasts();
     void settle_messages();
-    bool tell_next();
+    bool notify_next();
     void watch_for_others(bool is_wanted) override;
     void change_watch(bool& reason, bool is_wanted);
     [[nodiscard]] bool is_watched() const { return is_announced_ || is_watched_for_others_; }
@@ -291,11 +291,11 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     Bell silent_;                                // of the fabric, which does not ring
     std::unique_ptr<transport::Faulty> faulty_;  // TUTTI_FAULTS
     notes::Notes notes_;
-    // What tell_others() has not told yet: how many of the nodes and ranks it has been through.
-    std::mutex telling_mutex_;
-    notes::Note telling_;
-    uint32_t told_ = 0;
-    bool is_telling_ = false;
+    // What notify_others() has not told yet: how many of the nodes and ranks it has been through.
+    std::mutex notice_mutex_;
+    notes::Note notice_;
+    uint32_t notified_ = 0;
+    bool is_notifying_ = false;
     bool is_sound_ = true;  // under multicast_mutex_
     multicast::MulticastOutcome multicast_;
     std::mutex multicast_mutex_;

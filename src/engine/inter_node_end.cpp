@@ -35,23 +35,23 @@ bool InterNode::retire(bool is_sound) {
 
 bool InterNode::is_over() {
     {
-        const std::lock_guard lock(telling_mutex_);
-        if (is_telling_) return false;
+        const std::lock_guard lock(notice_mutex_);
+        if (is_notifying_) return false;
     }
     if (!is_sound_) give_up_memory();
-    return is_sound_ && !notes_.is_busy() && !owes_multicasts() && !owes_messages();
+    return is_sound_ && !notes_.is_busy() && !must_keep_multicasts() && !must_keep_messages();
 }
 
 // Of a failed team's calls. Others may still come by its messages for what they miss, also where
 // multicast fails only now.
 void InterNode::give_up_memory() {
-    if (!verbs_.messages || owes_multicasts()) return;
+    if (!verbs_.messages || must_keep_multicasts()) return;
     const auto held = hold();
     verbs_.messages->give_up();
 }
 
 // Others may come for what they miss of this rank's, as long as they have not freed the team too.
-bool InterNode::owes_multicasts() {
+bool InterNode::must_keep_multicasts() {
     if (!multicast_.route) return false;
     const auto held = hold();
     if (polls_) multicast_.route->poll();
@@ -60,7 +60,7 @@ bool InterNode::owes_multicasts() {
 
 // What was sent by RDMA may be on its way, and the other ends may still give slots back. What goes
 // on after a failure of multicast does so by messages, so they end last.
-bool InterNode::owes_messages() {
+bool InterNode::must_keep_messages() {
     if (!verbs_.messages) return false;
     const std::lock_guard lock(multicast_mutex_);
     verbs_.messages->close();

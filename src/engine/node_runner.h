@@ -43,7 +43,7 @@ class NodeRunner final : public Runner {
     [[nodiscard]] uint32_t calls() const override { return static_cast<uint32_t>(node_.call); }
     const char* algorithm(const Request& request) override;
     Result<Done> force(const Request& request, const std::string& algorithm) override;
-    std::vector<select::Way> ways(const select::CallKind& kind, bool come_late) override;
+    std::vector<select::Way> ways(const select::CallKind& kind, bool has_stragglers) override;
     [[nodiscard]] bool tolerates() const override { return node_.tolerates; }
 
   private:

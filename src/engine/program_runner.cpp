@@ -339,9 +339,9 @@ Result<Done> ProgramRunner::force(const Request& request, const std::string& alg
     return inter_node_->force(shape_of(request, members_.size), algorithm);
 }
 
-std::vector<select::Way> ProgramRunner::ways(const select::CallKind& kind, bool come_late) {
+std::vector<select::Way> ProgramRunner::ways(const select::CallKind& kind, bool has_stragglers) {
     const auto held = inter_node_->hold();
-    return inter_node_->ways(kind.shape(members_.size), come_late);
+    return inter_node_->ways(kind.shape(members_.size), has_stragglers);
 }
 
 }  // namespace tutti::engine

@@ -27,7 +27,7 @@ class ProgramRunner final : public Runner {
     Step step() override;
     void cancel() override;
     [[nodiscard]] Waiter::From awaited() const override;
-    void relieve() override { inter_node_->relieve_service(); }
+    void serve_others() override { inter_node_->poll_carrier(); }
     void announce() override;
     void lengthen() override { inter_node_->announce(true); }
     Bell& bell(Waiter::From from) override;
@@ -36,7 +36,7 @@ class ProgramRunner final : public Runner {
     [[nodiscard]] uint32_t calls() const override { return inter_node_->call(); }
     const char* algorithm(const Request& request) override;
     Result<Done> force(const Request& request, const std::string& algorithm) override;
-    std::vector<select::Way> ways(const select::CallKind& kind, bool come_late) override;
+    std::vector<select::Way> ways(const select::CallKind& kind, bool has_stragglers) override;
     [[nodiscard]] bool tolerates() const override { return true; }
     [[nodiscard]] InterNode* inter_node() override { return inter_node_.get(); }
 

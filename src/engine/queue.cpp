@@ -29,7 +29,7 @@ void Queue::put_in_front(Request& request) {
 
 void Queue::begin(Request& request) {
     if (members_.is_broken()) {
-        control_->tell_on();
+        control_->notify_remaining();
         return finish(request, members_.broken);
     }
     if (!checks()) return begin_main(request);

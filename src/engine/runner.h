@@ -72,7 +72,7 @@ class Runner {
     // Where what it waits for comes from.
     [[nodiscard]] virtual Waiter::From awaited() const { return Waiter::From::kAnywhere; }
     // Between two polls: what this rank may do for others.
-    virtual void relieve() {}
+    virtual void serve_others() {}
     // The wait has become a long one: the other members may see it.
     virtual void announce() = 0;
     // It goes on: whoever is asleep for it must be up from now on.
@@ -92,8 +92,8 @@ class Runner {
     // See tutti_team_force().
     virtual Result<Done> force(const Request& request, const std::string& algorithm) = 0;
     // What calls of this kind may run by, with what rules say first; only that where nothing else
-    // is to be tried: live tuning (select/live.h). come_late: members do.
-    virtual std::vector<select::Way> ways(const select::CallKind& kind, bool come_late) = 0;
+    // is to be tried: live tuning (select/live.h). has_stragglers: members often arrive late.
+    virtual std::vector<select::Way> ways(const select::CallKind& kind, bool has_stragglers) = 0;
     // Whether cards that differ in bytes may go together: see node::Team::tolerates.
     [[nodiscard]] virtual bool tolerates() const = 0;
 

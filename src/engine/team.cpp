@@ -86,10 +86,10 @@ void Team::wait_turn(Waiter& waiter) {
     const Waiter::From from = awaited();
     switch (waiter.turn(from)) {
         case Waiter::Advice::kPoll:
-            runner_->relieve();
+            runner_->serve_others();
             break;
         case Waiter::Advice::kProgress:
-            runner_->relieve();
+            runner_->serve_others();
             context().progress();
             calls_since_progress_ = 0;
             break;

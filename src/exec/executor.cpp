@@ -408,7 +408,7 @@ std::vector<sched::Rank> Executor::waits_for() const {
             state.add_fed_waits(ref, ranks);
         } else if (state.calls_roll(ref)) {
             state.add_missing(state.slot_of(ref).meet, ranks);
-        } else if (!state.owes(ref)) {
+        } else if (!state.has_unanswered(ref)) {
             ranks.push_back(state.operation_of(ref).peer);
         }
     }

@@ -108,7 +108,8 @@ bool Executor::State::write_letter(Ref ref) {
 // All that this rank waits for, others of its node will do.
 bool Executor::State::waits_for_letters() {
     return has_letters && (multicasts.ready.empty() || holds_back()) && !messages.empty() &&
-           std::ranges::all_of(messages, [&](Ref ref) { return is_near(ref) || owes(ref); });
+           std::ranges::all_of(messages,
+                               [&](Ref ref) { return is_near(ref) || has_unanswered(ref); });
 }
 
 }  // namespace tutti::exec

@@ -251,7 +251,7 @@ transport::State Executor::State::test_neighbour(Ref ref) {
     return test_sent(ref);
 }
 
-bool Executor::State::owes(Ref ref) {
+bool Executor::State::has_unanswered(Ref ref) {
     if (operation_of(ref).kind != OperationKind::kMeetWith) return false;
     const Meet& meet = slot_of(ref).meet;
     return (meet.heard & ~meet.told & sched::after_op(ref.index)) != 0;

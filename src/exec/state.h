@@ -258,7 +258,7 @@ struct Executor::State {
     void post_neighbour(Ref ref);
     void begin_meet(Ref ref);
     // A neighbour's message is here, and others' are awaited before it is answered.
-    [[nodiscard]] bool owes(Ref ref);
+    [[nodiscard]] bool has_unanswered(Ref ref);
     transport::State test_neighbour(Ref ref);
     bool hear(Ref ref);
     bool hears_all(Ref ref, uint32_t vain_tests);

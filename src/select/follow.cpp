@@ -22,7 +22,7 @@ uint64_t median(const std::array<uint64_t, Follow::Choice::kSamplesMax>& all, ui
 }
 
 // Late enough for a try, and for what was kept to stay.
-bool come_late(uint64_t spread_ns, uint64_t delay_ns, std::optional<uint64_t> by_price_ns) {
+bool is_late_enough(uint64_t spread_ns, uint64_t delay_ns, std::optional<uint64_t> by_price_ns) {
     return by_price_ns ? spread_ns >= *by_price_ns : spread_ns > delay_ns;
 }
 
@@ -79,14 +79,14 @@ bool Follow::judge(Choice& choice, uint64_t multicast_ns) {
         }
         if (multicast_ns == 0) return false;
         const bool is_long = choice.pays_from_ns || delay_ns >= kMulticasts * multicast_ns;
-        if (!is_long || !come_late(spread_ns, delay_ns, choice.pays_from_ns)) return false;
+        if (!is_long || !is_late_enough(spread_ns, delay_ns, choice.pays_from_ns)) return false;
         choice.before_ns = delay_ns;
         choice.follows_from_ns = choice.pays_from_ns;
         return choice.follows = true;
     }
     if (multicast_ns == 0) return give_up(choice);
     if (choice.is_kept) {
-        const bool stays = come_late(spread_ns, delay_ns, choice.follows_from_ns);
+        const bool stays = is_late_enough(spread_ns, delay_ns, choice.follows_from_ns);
         return (!stays || delay_ns > choice.before_ns) && give_up(choice);
     }
     if (delay_ns * 100 <= choice.before_ns * (100 - kMargin)) {

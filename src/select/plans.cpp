@@ -275,7 +275,7 @@ void Plans::add_way(const Forced& forced, const sched::Shape& shape, const Circu
     ways.push_back({number.value(), forced_text(forced.algorithm, forced.tuning)});
 }
 
-std::vector<Way> Plans::ways(sched::Shape shape, const Circumstances& now, bool come_late) {
+std::vector<Way> Plans::ways(sched::Shape shape, const Circumstances& now, bool has_stragglers) {
     shape.sizes_are_compared = true;
     const auto by_rules = choose(shape, now);
     std::vector<Way> ways;
@@ -301,7 +301,7 @@ std::vector<Way> Plans::ways(sched::Shape shape, const Circumstances& now, bool 
         }
     }
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
-        if (!come_late || !algorithm.follows_arrival || algorithm.is_only_named) continue;
+        if (!has_stragglers || !algorithm.follows_arrival || algorithm.is_only_named) continue;
         const bool is_bcast = shape.collective == TUTTI_BCAST;
         if (is_bcast && shape.bytes < kFollowedBcastBytesMin) continue;
         if (algorithm.collective != shape.collective || &algorithm == ruled) continue;

@@ -75,9 +75,9 @@ class Plans {
     [[nodiscard]] const sched::Program* running() const { return running_; }
 
     // What live tuning may try for calls of this shape, with what rules say first: the host MPI's
-    // own, two others by price, and where members come late (come_late) those that follow arrival.
-    // Only the first where the user has decided.
-    std::vector<Way> ways(sched::Shape shape, const Circumstances& now, bool come_late);
+    // own, two others by price, and where members come late (has_stragglers) those that follow
+    // arrival. Only the first where the user has decided.
+    std::vector<Way> ways(sched::Shape shape, const Circumstances& now, bool has_stragglers);
 
     // From which skew on kFollows pays, by price (select/skew.h), beside what rules say; kNoSkew:
     // however late members are, as where the user has decided. None without prices.

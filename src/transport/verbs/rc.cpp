@@ -269,13 +269,13 @@ bool Rc::advance_on(uint32_t link) {
     if (at.offering != 0) make_offers(pair);
     if (at.sending != 0) advance_sends(pair);
     if (pair == kAdderPair && is_adding()) post_addition();
-    if (owes_bye(pair) && at.sending == 0) say_bye(pair);
-    return at.offering != 0 || at.sending != 0 || owes_bye(pair) ||
+    if (must_send_bye(pair) && at.sending == 0) send_bye(pair);
+    return at.offering != 0 || at.sending != 0 || must_send_bye(pair) ||
            (pair == kAdderPair && is_adding());
 }
 
 // Of the last team on the links, their last word says it.
-void Rc::say_bye(uint32_t pair) {
+void Rc::send_bye(uint32_t pair) {
     const uint32_t link = pairs_[pair].link;
     const SlotHeader header{.piece = Piece::kBye, .team = static_cast<uint8_t>(number_)};
     const SlotRange range = links_->take_slots(link, kSigns);
@@ -325,7 +325,7 @@ bool Rc::awaits_completion(uint32_t link) const {
     const uint32_t pair = pair_of_link_[link];
     const Pair& at = pairs_[pair];
     if (pair == kAdderPair && is_adding()) return true;
-    if (is_parting(pair) && (owes_bye(pair) || !slots(pair).is_complete(at.bye_number))) {
+    if (is_parting(pair) && (must_send_bye(pair) || !slots(pair).is_complete(at.bye_number))) {
         return true;
     }
     if (at.offering != 0 && slots(pair).awaits_completion(kSigns)) return true;

@@ -293,8 +293,8 @@ class Rc final : public Transport {
     void end_addition(State state);
     bool cancel_addition(Ticket& ticket);
     static Line all_but_writing(Line& line);
-    void say_bye(uint32_t pair);
-    [[nodiscard]] bool owes_bye(uint32_t pair) const {
+    void send_bye(uint32_t pair);
+    [[nodiscard]] bool must_send_bye(uint32_t pair) const {
         return is_closing_ && pairs_[pair].bye_number == 0 && !links_->is_closing() &&
                !is_left_by_peer(pair);
     }

@@ -276,8 +276,8 @@ TEST_F(PlansTest, ACallThatBeginsAnewCountsOnce) {
 class WaysTest : public PlansTest {
   protected:
     // Of a shape; each of them runs it.
-    std::vector<std::string> ways(const sched::Shape& shape, bool come_late = false) {
-        const auto found = plans_.ways(shape, {false, false, obstacle_}, come_late);
+    std::vector<std::string> ways(const sched::Shape& shape, bool has_stragglers = false) {
+        const auto found = plans_.ways(shape, {false, false, obstacle_}, has_stragglers);
         std::vector<std::string> names;
         for (const Way& way : found) {
             names.push_back(way.name);

@@ -153,7 +153,8 @@ void Team::hear_of_trials() {
     if (const select::CallKind* kind = live_->wants_ways(name)) {
         const auto set = context().with_fund([&]() -> Result<Done> {
             live_->set_ways(name, on_large_stack([&] {
-                                return runner_->ways(*kind, arrivals_->come_late(kind->collective));
+                                return runner_->ways(*kind,
+                                                     arrivals_->has_stragglers(kind->collective));
                             }));
             return Done{};
         });
