@@ -10,7 +10,7 @@
 //   after 2   all: has everybody got it? (make_node.cpp, too)
 //   3         all: the names of the hosts, for messages, where there are not too many
 //   and       messages by RDMA, where they are wanted (make_verbs.cpp)
-//   4 to 7    multicast, where it is wanted at once (make_multicast.cpp; late_multicast.cpp)
+//   4 to 7    multicast, where it is wanted at once (make_multicast.cpp; try_multicast.cpp)
 //   8         all: has everybody what runs plans?
 //
 // A member whose memory runs out says so in the next round (circle.h). What needs memory is done
@@ -22,14 +22,14 @@
 #include <optional>
 
 #include "bootstrap/circle.h"
-#include "bootstrap/late_clock.h"
-#include "bootstrap/late_meter.h"
-#include "bootstrap/late_multicast.h"
 #include "bootstrap/make_multicast.h"
 #include "bootstrap/make_node.h"
 #include "bootstrap/make_tags.h"
 #include "bootstrap/make_verbs.h"
+#include "bootstrap/measure_messages.h"
 #include "bootstrap/node_talk.h"
+#include "bootstrap/read_clocks.h"
+#include "bootstrap/try_multicast.h"
 #include "engine/inter_node.h"
 #include "engine/inter_node_control.h"
 #include "engine/node_control.h"

@@ -2,7 +2,7 @@
 // Multicast for a team that has made calls already: for the first time, or again after it has
 // failed. All members are in one and the same call, which they have counted to alike, so that they
 // can agree as they do while a team is made; none has a message of a call under way.
-#include "bootstrap/late_multicast.h"
+#include "bootstrap/try_multicast.h"
 
 #include <new>
 #include <optional>

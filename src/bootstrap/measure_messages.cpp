@@ -3,11 +3,11 @@
 // can be chosen by price (select/measured.h). All members are in one and the same call, which they
 // have counted to alike, and meet in a barrier of messages; then
 //
-//   1  all: has everybody the memory, and what is known of these hosts from an earlier team? That is
-//      all where everybody knows.
+//   1  all: has everybody the memory, and what is known of these hosts from an earlier team?
+//      That is all where everybody knows.
 //      One rank of each host measures with one of its neighbour's, two by two.
 //   2  all: the slowest pair's counts, and is kept for teams of these hosts or of some of them
-#include "bootstrap/late_meter.h"
+#include "bootstrap/measure_messages.h"
 
 #include <optional>
 #include <vector>

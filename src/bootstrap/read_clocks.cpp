@@ -8,7 +8,7 @@
 //   2  all: what each host has read. So each knows the way to the first.
 //
 // Ranks of one host have one clock.
-#include "bootstrap/late_clock.h"
+#include "bootstrap/read_clocks.h"
 
 #include <bit>
 #include <memory>
