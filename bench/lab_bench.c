@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cell_words.h"
+#include "collective_cell.h"
 
 enum { kSets = 2, kBatchesMin = 2, kBatchesMax = 40, kCallsMax = 1000, kPoison = 0xff };
 // A batch of short calls lasts at least this long, so that leaving the barrier at different

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cell_words.h"
+#include "collective_cell.h"
 
 struct cell {
     enum collective collective;

@@ -19,7 +19,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cell_words.h"
+#include "collective_cell.h"
 
 enum { kBatches = 10, kCallsMin = 2 * kBatches, kCallsMax = 200000 };
 

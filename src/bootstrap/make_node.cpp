@@ -135,7 +135,7 @@ void NodeMaker::read_layout() {
     if (!offer_.is_tree) return;
     std::vector<uint32_t> words(kTreeWords * circle_.size);
     if (offer_.is_lean) {
-        words = tree_words(home_.home()->groups_of(home_.ranks()), circle_.size);
+        words = encode_tree(home_.home()->groups_of(home_.ranks()), circle_.size);
     } else {
         std::memcpy(words.data(), tree_space(), words.size() * sizeof(uint32_t));
     }

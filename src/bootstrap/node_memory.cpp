@@ -264,7 +264,7 @@ void NodeMaker::write_places() {
     const topo::Groups groups = rank_groups(context_.settings(), cpus());
     if (has_homes) home_.write_groups(groups);
     if (!has_tree) return;
-    const auto words = tree_words(groups, circle_.size);
+    const auto words = encode_tree(groups, circle_.size);
     std::memcpy(tree_space(), words.data(), words.size() * sizeof(uint32_t));
 }
 

@@ -166,7 +166,7 @@ topo::Groups rank_groups(const Settings& settings, std::span<const topo::CpuSet>
     return groups;
 }
 
-std::vector<uint32_t> tree_words(const topo::Groups& groups, uint32_t ranks, uint32_t fan_in_max) {
+std::vector<uint32_t> encode_tree(const topo::Groups& groups, uint32_t ranks, uint32_t fan_in_max) {
     std::vector<uint32_t> words = topo::build_tree(groups, ranks, fan_in_max).parent;
     const bool is_one = groups.level.empty();
     for (uint32_t rank = 0; rank < ranks; ++rank) {

@@ -62,8 +62,8 @@ inline constexpr uint32_t kFanInMax = 8;
 // A tree in words, as it is handed over: every rank's parent, kNoRank at the root; then every
 // rank's innermost group; then how far its parent is.
 inline constexpr size_t kTreeWords = 3;  // a rank
-std::vector<uint32_t> tree_words(const topo::Groups& groups, uint32_t ranks,
-                                 uint32_t fan_in_max = kFanInMax);
+std::vector<uint32_t> encode_tree(const topo::Groups& groups, uint32_t ranks,
+                                  uint32_t fan_in_max = kFanInMax);
 node::Layout tree_layout(std::span<const uint32_t> words);
 
 }  // namespace tutti::bootstrap

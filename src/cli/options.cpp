@@ -111,7 +111,7 @@ struct Parser {
 
 // An empty value and an unknown option are looked for here, since CLI11's own messages do not name
 // the nearest option.
-Result<Done> check_words(std::span<const std::string> own) {
+Result<Done> check_option_names(std::span<const std::string> own) {
     for (const std::string& word : own) {
         const std::string_view name = std::string_view(word).substr(0, word.find('='));
         if (word == "--help" || word == "--help-all" || word == "-h") continue;
@@ -165,7 +165,8 @@ Result<RunArguments> parse_run_arguments(std::span<const std::string> arguments,
                                          std::span<const std::string> environment) {
     auto words = split_command(arguments);
     if (!words) return words.error();
-    if (const auto checked = check_words(words.value().own); !checked) return checked.error();
+    if (const auto checked = check_option_names(words.value().own); !checked)
+        return checked.error();
     RunArguments result;
     result.command = std::move(words.value().command);
     result.last_switch = words.value().last_switch;

@@ -121,7 +121,7 @@ class Between {
 };
 
 // What stands behind "--"; without it the first launcher on PATH, which knows its allocation.
-Result<std::vector<std::string>> launcher_words(std::span<const std::string> behind) {
+Result<std::vector<std::string>> launcher_arguments(std::span<const std::string> behind) {
     const std::string path = environment_text("PATH");
     if (behind.empty()) {
         const auto found = first_launcher(path);
@@ -224,7 +224,7 @@ int tune_cluster(const Words& words, std::span<const std::string> behind) {
     }
     const auto seconds = tuning_seconds(words);
     if (!seconds) return say_wrong_use(seconds.error().message);
-    const auto launcher = launcher_words(behind);
+    const auto launcher = launcher_arguments(behind);
     if (!launcher) return say_wrong_use(launcher.error().message);
     if (const std::string program = program_of(launcher.value()); !program.empty()) {
         return say_wrong_use(fmt::format(
@@ -287,7 +287,7 @@ Result<TuneOptions> job_options(const Words& words) {
     return options;
 }
 
-int tune_words(int argc, char** argv) {
+int tune_with(int argc, char** argv) {
     const std::vector<std::string> all(argv + std::min(argc, 1), argv + argc);
     const bool is_job = !all.empty() && all.front().starts_with("--job");
     const auto split = std::ranges::find(all, "--");
@@ -320,7 +320,7 @@ int tune_words(int argc, char** argv) {
 
 int tune_main(int argc, char** argv) {
     try {
-        return tune_words(argc, argv);
+        return tune_with(argc, argv);
     } catch (const std::exception& error) {
         return say_wrong_use(error.what(), kTuneFailed);
     }

@@ -91,7 +91,8 @@ Trouble unknown_key(const toml::key& key, std::span<const std::string_view> know
     return Complaint{key.source().begin, std::move(what)};
 }
 
-Trouble read_words(const toml::node& node, std::string_view key, std::vector<std::string>& words) {
+Trouble read_strings(const toml::node& node, std::string_view key,
+                     std::vector<std::string>& words) {
     const std::string expected =
         std::string(key) + ": expected a word or a list of words, not " + shown(node);
     if (const auto* text = node.as_string()) {

@@ -37,7 +37,7 @@ std::string shown(const toml::node& node);
 std::vector<std::pair<const toml::key*, const toml::node*>> in_order(const toml::table& table);
 Trouble unknown_key(const toml::key& key, std::span<const std::string_view> known);
 // A string, or a list of strings.
-Trouble read_words(const toml::node& node, std::string_view key, std::vector<std::string>& words);
+Trouble read_strings(const toml::node& node, std::string_view key, std::vector<std::string>& words);
 // true, or what a switch among the settings takes: 1, "on" and the like.
 std::optional<bool> switch_of(const toml::node& node);
 Trouble read_switch(const toml::node& node, std::string_view key, bool& target);

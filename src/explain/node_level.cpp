@@ -41,7 +41,7 @@ node::Layout make_layout(const Scenario& scenario, std::string& where) {
         where = "a core for each, which all share a cache; TUTTI_TOPOLOGY says what else";
         settings.topology = "core:1";
     }
-    return bootstrap::tree_layout(bootstrap::tree_words(
+    return bootstrap::tree_layout(bootstrap::encode_tree(
         bootstrap::rank_groups(settings, std::vector<topo::CpuSet>(scenario.ranks, cpus)),
         scenario.ranks));
 }

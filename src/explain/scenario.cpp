@@ -13,7 +13,7 @@ namespace tutti::explain {
 namespace {
 
 // Where it is not as it is unless asked otherwise.
-std::string multicast_words(const McastSettings& settings) {
+std::string multicast_text(const McastSettings& settings) {
     // By McastOver.
     constexpr const char* kBy[] = {"", " by verbs", " by verbs or UDP, what is predicted faster"};
     std::string text = kBy[static_cast<size_t>(settings.over)];
@@ -62,7 +62,7 @@ std::string Scenario::text(uint64_t bytes) const {
     if (!is_commutative) text += ", not commutative";
     if (has_rdma()) text += ", with RDMA";
     if (has_multicast) text += ", with multicast";
-    if (has_multicast) text += multicast_words(settings.mcast);
+    if (has_multicast) text += multicast_text(settings.mcast);
     return text;
 }
 

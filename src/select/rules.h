@@ -80,7 +80,7 @@ struct Forced {
 Result<Forced> parse_forced(tutti_collective collective, std::string_view text);
 
 // Its options as rules write them: {"segment", "64K"}, {"flat", "true"}; none where nothing is set.
-std::vector<std::pair<std::string, std::string>> tuning_words(const algo::Tuning& tuning);
+std::vector<std::pair<std::string, std::string>> tuning_entries(const algo::Tuning& tuning);
 // As parse_forced() takes it: "ring:segment=64K,flat".
 std::string forced_text(std::string_view algorithm, const algo::Tuning& tuning);
 

@@ -16,9 +16,9 @@ namespace {
 using config::in_order;
 using config::located;
 using config::parse_toml;
+using config::read_strings;
 using config::read_switch;
 using config::read_text;
-using config::read_words;
 using config::shown;
 using config::trouble;
 using config::Trouble;
@@ -56,7 +56,7 @@ constexpr auto kRuleKeys = std::to_array<std::string_view>({"collective",
 
 Trouble read_collectives(const toml::node& node, Rule& rule) {
     std::vector<std::string> words;
-    if (auto wrong = read_words(node, "collective", words)) return wrong;
+    if (auto wrong = read_strings(node, "collective", words)) return wrong;
     for (const std::string& word : words) {
         const auto collective = find_collective(word);
         if (!collective) {
@@ -70,7 +70,7 @@ Trouble read_collectives(const toml::node& node, Rule& rule) {
 }
 
 Trouble read_mpis(const toml::node& node, Rule& rule) {
-    if (auto wrong = read_words(node, "mpi", rule.mpis)) return wrong;
+    if (auto wrong = read_strings(node, "mpi", rule.mpis)) return wrong;
     for (const std::string& word : rule.mpis) {
         if (std::find(kHostMpiNames.begin(), kHostMpiNames.end(), word) != kHostMpiNames.end()) {
             continue;

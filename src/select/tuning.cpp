@@ -150,7 +150,7 @@ Fault tuning_fault(tutti_collective collective, std::string_view algorithm,
     return std::nullopt;
 }
 
-std::vector<std::pair<std::string, std::string>> tuning_words(const algo::Tuning& tuning) {
+std::vector<std::pair<std::string, std::string>> tuning_entries(const algo::Tuning& tuning) {
     std::vector<std::pair<std::string, std::string>> words;
     const auto add = [&](const char* key, uint32_t value) {
         if (value != 0) words.emplace_back(key, std::to_string(value));
@@ -167,7 +167,7 @@ std::vector<std::pair<std::string, std::string>> tuning_words(const algo::Tuning
 std::string forced_text(std::string_view algorithm, const algo::Tuning& tuning) {
     std::string text(algorithm);
     char before = ':';
-    for (const auto& [key, value] : tuning_words(tuning)) {
+    for (const auto& [key, value] : tuning_entries(tuning)) {
         text += before + key;
         if (key != "flat") text += '=' + value;
         before = ',';

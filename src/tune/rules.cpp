@@ -81,7 +81,7 @@ std::string range_text(const select::Range& range, bool in_bytes) {
 }
 
 // `"ring"`, `["gather", "scatter"]`
-std::string words_text(const std::vector<std::string_view>& words) {
+std::string strings_text(const std::vector<std::string_view>& words) {
     const std::string all = fmt::format("\"{}\"", fmt::join(words, "\", \""));
     return words.size() == 1 ? all : "[" + all + "]";
 }
@@ -178,7 +178,7 @@ std::string rule_text(const select::Rule& rule) {
     for (size_t one = 0; one < rule.collectives.size(); ++one) {
         if (rule.collectives[one]) collectives.push_back(kCollectiveNames[one]);
     }
-    add("collective", words_text(collectives));
+    add("collective", strings_text(collectives));
     add_range("bytes", rule.bytes);
     add_range("ranks", rule.ranks);
     add_range("hosts", rule.hosts);
@@ -187,7 +187,7 @@ std::string rule_text(const select::Rule& rule) {
     add_range("hosts_per_switch", rule.hosts_per_switch);
     add_switch("contiguous", rule.contiguous);
     if (!rule.mpis.empty()) {
-        add("mpi", words_text(std::vector<std::string_view>(rule.mpis.begin(), rule.mpis.end())));
+        add("mpi", strings_text(std::vector<std::string_view>(rule.mpis.begin(), rule.mpis.end())));
     }
     add_switch("commutative", rule.commutative);
     add_switch("rdma", rule.rdma);
@@ -195,7 +195,7 @@ std::string rule_text(const select::Rule& rule) {
     add_range("multicast_mbit", rule.multicast_mbit);
     const std::string own = rule.node_algorithm ? ":" + *rule.node_algorithm : "";
     add("algorithm", fmt::format("\"{}{}\"", rule.algorithm, own));
-    for (const auto& [key, value] : select::tuning_words(rule.tuning)) {
+    for (const auto& [key, value] : select::tuning_entries(rule.tuning)) {
         const bool is_word = key == "segment" || key == "order";
         add(key.c_str(), is_word ? fmt::format("\"{}\"", value) : value);
     }

@@ -33,7 +33,7 @@ simulate::SimTeam fat_team() {
     return {.ranks = kRanks,
             .chunk_bytes = kChunkBytes,
             .layout = bootstrap::tree_layout(
-                bootstrap::tree_words(bootstrap::rank_groups(settings, cpus), kRanks)),
+                bootstrap::encode_tree(bootstrap::rank_groups(settings, cpus), kRanks)),
             .tuning = {.pieces = {.bytes_max = kChunkBytes}}};
 }
 

@@ -44,7 +44,7 @@ inline simulate::SimTeam team_on(const Machine& machine, const std::vector<uint3
     for (uint32_t rank = 0; rank < team.ranks; ++rank) cpus[rank].add(core_of[rank]);
     const auto topology = topo::read_node_topology(machine.synthetic());
     const topo::Groups groups = topo::group_ranks(topology.value(), cpus);
-    team.layout = bootstrap::tree_layout(bootstrap::tree_words(groups, team.ranks, fan_in));
+    team.layout = bootstrap::tree_layout(bootstrap::encode_tree(groups, team.ranks, fan_in));
     return team;
 }
 

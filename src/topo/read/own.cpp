@@ -31,7 +31,7 @@ uint32_t line_at(const toml::node& node) { return static_cast<uint32_t>(node.sou
 
 Trouble read_names(const toml::node& node, std::string_view key, std::vector<std::string>& names) {
     std::vector<std::string> lists;
-    if (auto wrong = config::read_words(node, key, lists)) return wrong;
+    if (auto wrong = config::read_strings(node, key, lists)) return wrong;
     for (const std::string& list : lists) {
         const auto found = expand_hostlist(list, kHostsMax);
         if (!found) {

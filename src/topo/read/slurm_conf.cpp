@@ -48,7 +48,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
 
 // "NAME=VALUE" words into an entry; false: the line says nothing of switches. What is wrong is an
 // error without a place.
-Result<bool> read_words(const std::vector<std::string_view>& words, SlurmEntry& entry) {
+Result<bool> parse_words(const std::vector<std::string_view>& words, SlurmEntry& entry) {
     std::vector<std::string> seen;
     bool has_sizes = false;
     for (const std::string_view word : words) {
@@ -105,7 +105,7 @@ Result<Topology> read_slurm_conf(std::string_view text, const std::string& file_
         if (!words.empty()) {
             SlurmEntry entry;
             entry.line = begun;
-            const auto is_entry = read_words(words, entry);
+            const auto is_entry = parse_words(words, entry);
             if (!is_entry) return topology_error(file_name, begun, is_entry.error().message);
             if (is_entry.value()) entries.push_back(std::move(entry));
         }

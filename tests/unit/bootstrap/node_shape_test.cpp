@@ -22,7 +22,7 @@ TEST(NodeShape, DistancesFollowFromTheTree) {
         for (uint32_t rank = 0; rank < ranks; ++rank) places[rank].add(rank);
         const topo::Groups groups = topo::group_ranks(machine.value(), places);
         const node::Layout layout = tree_layout(
-            tree_words(rank_groups(settings, places), static_cast<uint32_t>(places.size())));
+            encode_tree(rank_groups(settings, places), static_cast<uint32_t>(places.size())));
         ASSERT_EQ(layout.distance.size(), ranks);
         for (uint32_t one = 0; one < ranks; ++one) {
             for (uint32_t other = 0; other < ranks; ++other) {
