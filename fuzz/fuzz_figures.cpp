@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "cli/saved_figures.h"
-#include "cli/skew_words.h"
+#include "cli/skew_options.h"
 #include "price/node_speed.h"
 
 namespace {

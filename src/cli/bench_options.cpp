@@ -10,7 +10,7 @@
 #include "base/collectives.h"
 #include "base/text.h"
 #include "cli/bench_mpi.h"
-#include "cli/words.h"
+#include "cli/command_line.h"
 #include "select/rules.h"
 
 namespace tutti::cli {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/skew_words.h"
+#include "cli/skew_options.h"
 #include "tutti/tutti.h"
 
 namespace tutti::cli {

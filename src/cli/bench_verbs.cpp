@@ -14,9 +14,9 @@
 
 #include "base/settings.h"
 #include "base/text.h"
+#include "cli/command_line.h"
 #include "cli/verbs_multicast.h"
 #include "cli/verbs_ways.h"
-#include "cli/words.h"
 #include "engine/context.h"
 #include "site/site.h"
 #include "transport/verbs/library.h"

@@ -6,8 +6,8 @@
 
 #include "algo/plan.h"
 #include "base/result.h"
+#include "cli/command_line.h"
 #include "cli/fabric.h"
-#include "cli/words.h"
 #include "sched/shape.h"
 #include "topo/placement.h"
 

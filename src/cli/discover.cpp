@@ -8,9 +8,9 @@
 #include <string>
 
 #include "base/text.h"
+#include "cli/command_line.h"
 #include "cli/process.h"
 #include "cli/text_file.h"
-#include "cli/words.h"
 #include "files/whole_file.h"
 #include "topo/read/read.h"
 

@@ -13,16 +13,16 @@
 
 #include "algo/plan.h"
 #include "base/text.h"
-#include "cli/against.h"
 #include "cli/check_load.h"
+#include "cli/command_line.h"
+#include "cli/explain_memory.h"
+#include "cli/explain_rdma.h"
 #include "cli/exports.h"
 #include "cli/fabric.h"
-#include "cli/memory_words.h"
-#include "cli/rdma_words.h"
+#include "cli/measured_calls.h"
 #include "cli/saved_figures.h"
-#include "cli/scenario_words.h"
-#include "cli/skew_words.h"
-#include "cli/words.h"
+#include "cli/scenario_options.h"
+#include "cli/skew_options.h"
 #include "explain/comparison.h"
 #include "explain/cost.h"
 #include "explain/drawing.h"
@@ -367,7 +367,7 @@ Result<Done> explain(const Words& words) {
     if (!choice) return choice.error();
     const bool is_plan = choice.value().runs == select::Runs::kPlan;
     if (auto done = check_files(words, choice.value()); !done) return done;
-    const auto measured_calls = read_against(words, scenario);
+    const auto measured_calls = read_measured_calls(words, scenario);
     if (!measured_calls) return measured_calls.error();
     const auto written =
         write_files(words, read.value(), bytes, named.value(), shape, placement, choice.value());
@@ -393,8 +393,8 @@ Result<Done> explain(const Words& words) {
     select::Cluster priced = priced_cluster(named.value());
     if (priced.network.multicast.mbit == 0) priced.network.multicast = shape.multicast_speed;
     print_table(shape, placement, choice.value(), priced, late_ns.value());
-    print_against(words, measured_calls.value(), scenario, placement, priced,
-                  select::leading_prices(scenario.settings, scenario.rules, told, by_speed));
+    print_measured_calls(words, measured_calls.value(), scenario, placement, priced,
+                         select::leading_prices(scenario.settings, scenario.rules, told, by_speed));
     if (words.has("--memory")) print_memory(scenario, placement, rdma);
     return Done{};
 }

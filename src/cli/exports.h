@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/command_line.h"
 #include "cli/fabric.h"
-#include "cli/words.h"
 #include "files/whole_file.h"
 #include "sched/shape.h"
 #include "select/select.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/parameter_words.h"
+#include "cli/parameter_options.h"
 #include "explain/fabric_text.h"
 #include "topo/fabric_of_tree.h"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/job_words.h"
-#include "cli/words.h"
+#include "cli/command_line.h"
+#include "cli/job_options.h"
 #include "price/parameters.h"
 #include "select/predict.h"
 #include "topo/fabric.h"

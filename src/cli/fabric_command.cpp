@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/command_line.h"
 #include "cli/discover.h"
 #include "cli/fabric_file.h"
-#include "cli/job_words.h"
-#include "cli/scenario_words.h"
-#include "cli/words.h"
+#include "cli/job_options.h"
+#include "cli/scenario_options.h"
 #include "explain/fabric_drawing.h"
 #include "explain/fabric_text.h"
 #include "files/whole_file.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/words.h"
+#include "cli/command_line.h"
 #include "explain/fabric_text.h"
 #include "topo/topology.h"
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/command_line.h"
 #include "cli/fabric_file.h"
-#include "cli/job_words.h"
-#include "cli/words.h"
+#include "cli/job_options.h"
 #include "files/whole_file.h"
 #include "generate/allreduce.h"
 #include "topo/placement.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "cli/words.h"
+#include "cli/command_line.h"
 #include "explain/node_level.h"
 
 namespace tutti::cli {

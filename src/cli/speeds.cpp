@@ -24,7 +24,7 @@
 #include "base/step.h"
 #include "bootstrap/node_facts.h"
 #include "bootstrap/node_shape.h"
-#include "cli/brothers.h"
+#include "cli/sibling_memory.h"
 #include "engine/context.h"
 #include "engine/wait.h"
 #include "explain/node_figures.h"
@@ -211,7 +211,7 @@ std::vector<explain::PairSpeed> measure_all(const Settings& settings,
 std::vector<Fact> speed_facts(const Settings& settings) {
     const topo::CpuSet allowed = topo::affinity();
     const auto pairs = explain::pairs_by_distance(machine_topology(allowed), allowed);
-    const std::string no_single_copy = brothers_obstacle(settings);
+    const std::string no_single_copy = sibling_memory_obstacle(settings);
     const std::string obstacle = obstacle_to_all(pairs);
     std::vector<Fact> facts;
     std::vector<explain::PairSpeed> speeds;

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "base/text.h"
-#include "cli/words.h"
+#include "cli/command_line.h"
 
 namespace tutti::cli {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cli/brothers.h"
+#include "cli/sibling_memory.h"
 #include "topo/node_topology.h"
 
 namespace tutti::cli {
@@ -42,13 +42,13 @@ TEST(Speeds, SettingsHold) {
     EXPECT_EQ(facts.back().text, "off: TUTTI_SINGLE_COPY=off");
 }
 
-TEST(Brothers, SayWhyTheyCannotRead) {
+TEST(SiblingMemory, SayWhyTheyCannotRead) {
     Settings settings;
-    const std::string why = brothers_obstacle(settings);
+    const std::string why = sibling_memory_obstacle(settings);
     const bool is_told = why.starts_with("a process cannot read its brother's memory: ");
     EXPECT_TRUE(why.empty() || is_told) << why;
     settings.single_copy = SingleCopyChoice::kOff;
-    EXPECT_EQ(brothers_obstacle(settings), "TUTTI_SINGLE_COPY=off");
+    EXPECT_EQ(sibling_memory_obstacle(settings), "TUTTI_SINGLE_COPY=off");
 }
 
 }  // namespace

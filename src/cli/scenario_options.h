@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/command_line.h"
 #include "cli/fabric.h"
-#include "cli/job_words.h"
-#include "cli/words.h"
+#include "cli/job_options.h"
 #include "explain/scenario.h"
 
 namespace tutti::cli {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "cli/rdma_words.h"
+#include "cli/explain_rdma.h"
 #include "explain/scenario.h"
 #include "topo/placement.h"
 

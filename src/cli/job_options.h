@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/words.h"
+#include "cli/command_line.h"
 #include "topo/placement.h"
 #include "topo/switch_tree.h"
 

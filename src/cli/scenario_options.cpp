@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/scenario_words.h"
+#include "cli/scenario_options.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "cli/options.h"
-#include "cli/parameter_words.h"
+#include "cli/parameter_options.h"
 #include "select/by_price.h"
 #include "select/measured.h"
 #include "site/site.h"

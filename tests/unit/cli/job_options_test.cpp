@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/job_words.h"
+#include "cli/job_options.h"
 
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ std::string error_of(const std::vector<std::string>& words, uint32_t ranks,
     return job ? "" : job.error().message;
 }
 
-TEST(JobWords, WithoutAFileHostsAreNumbers) {
+TEST(JobOptions, WithoutAFileHostsAreNumbers) {
     const auto job = job_of({"--hosts", "3"}, 7, false);
     ASSERT_TRUE(job) << job.error().message;
     EXPECT_EQ(job.value().hosts, 3u);
@@ -71,7 +71,7 @@ TEST(JobWords, WithoutAFileHostsAreNumbers) {
               (std::vector<std::string>{"a", "b"}));
 }
 
-TEST(JobWords, WithAFileHostsAreItsFirstOrThoseThatAreNamed) {
+TEST(JobOptions, WithAFileHostsAreItsFirstOrThoseThatAreNamed) {
     using Names = std::vector<std::string>;
     EXPECT_EQ(job_of({}, 20).value().hosts, 7u);
     EXPECT_EQ(job_of({}, 2).value().names, (Names{"n0", "n1"}));
@@ -86,7 +86,7 @@ TEST(JobWords, WithAFileHostsAreItsFirstOrThoseThatAreNamed) {
     EXPECT_NE(tree->place_of_host[0].node, tree->place_of_host[2].node);
 }
 
-TEST(JobWords, HostsAreNumberedByTheirLowestRanks) {
+TEST(JobOptions, HostsAreNumberedByTheirLowestRanks) {
     const auto job = job_of({"--placement", "n4,n0,n4,n5"}, 4);
     ASSERT_TRUE(job) << job.error().message;
     EXPECT_EQ(job.value().names, (std::vector<std::string>{"n4", "n0", "n5"}));
@@ -101,7 +101,7 @@ TEST(JobWords, HostsAreNumberedByTheirLowestRanks) {
 }
 
 // Whatever the seed, node i of the placement is where the tree and the fabric have host i.
-TEST(JobWords, AtRandomEveryHostStaysWhereItIs) {
+TEST(JobOptions, AtRandomEveryHostStaysWhereItIs) {
     const topo::Topology topology = *described().topology;
     for (int seed = 0; seed < 50; ++seed) {
         const auto job = job_of({"--placement", "random:" + std::to_string(seed)}, 16);
@@ -130,7 +130,7 @@ TEST(JobWords, AtRandomEveryHostStaysWhereItIs) {
     }
 }
 
-TEST(JobWords, SayWhatIsWrong) {
+TEST(JobOptions, SayWhatIsWrong) {
     EXPECT_EQ(error_of({"--hosts", "8"}, 20), "--hosts=8: expected a number from 1 to 7");
     EXPECT_EQ(error_of({"--hosts", "n1,n1"}, 4), "--hosts: n1 is named twice");
     EXPECT_EQ(error_of({"--hosts", "n1,n1.site"}, 4), "--hosts: n1 and n1.site are one host");
@@ -155,7 +155,7 @@ TEST(JobWords, SayWhatIsWrong) {
 }
 
 // However many ranks there are, one among them.
-TEST(JobWords, AWordAloneIsAHostOnlyWhereSomebodySaysSo) {
+TEST(JobOptions, AWordAloneIsAHostOnlyWhereSomebodySaysSo) {
     const auto hint = [](const std::string& word, const std::string& close) {
         return "--placement=" + word +
                ": expected block, round-robin, random:SEED or the host of each rank; did you "
@@ -180,7 +180,7 @@ TEST(JobWords, AWordAloneIsAHostOnlyWhereSomebodySaysSo) {
               std::vector<std::string>{"blok"});
 }
 
-TEST(JobWords, MoreHostsThanRanksAreLeftOut) {
+TEST(JobOptions, MoreHostsThanRanksAreLeftOut) {
     using Names = std::vector<std::string>;
     for (const bool is_described : {false, true}) {
         for (const char* way : {"block", "round-robin", "random:3"}) {
@@ -210,7 +210,7 @@ TEST(JobWords, MoreHostsThanRanksAreLeftOut) {
     EXPECT_EQ(leaves.value().fabric.switch_of_host[1], 1u);
 }
 
-TEST(JobWords, ANumberIsANumber) {
+TEST(JobOptions, ANumberIsANumber) {
     constexpr const char* kNumbered = "[[switch]]\nname = \"s\"\nhosts = \"[1-3],x\"\n";
     const auto topology = topo::read_own(kNumbered, "g.toml");
     ASSERT_TRUE(topology) << topology.error().message;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/job_words.h"
+#include "cli/job_options.h"
 
 #include <fmt/format.h>
 

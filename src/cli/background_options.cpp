@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/background_words.h"
+#include "cli/background_options.h"
 
 #include <fmt/format.h>
 
@@ -68,12 +68,12 @@ Result<std::vector<uint32_t>> other_hosts(const Words& words, const JobHosts& jo
 
 std::span<const OptionDoc> background_options() { return kBackgroundOptions; }
 
-Result<BackgroundWords> read_background(const Words& words, const JobHosts& job) {
+Result<BackgroundJob> read_background(const Words& words, const JobHosts& job) {
     const std::string* text = words.find("--background");
     const std::string* list = words.find("--background-hosts");
     if (!text) {
         if (list) return wrong("--background-hosts: needs --background");
-        return BackgroundWords{};
+        return BackgroundJob{};
     }
     if (!job.cluster) return wrong("--background: needs --fabric");
     const auto bytes = text->starts_with(kAlltoall)
@@ -82,7 +82,7 @@ Result<BackgroundWords> read_background(const Words& words, const JobHosts& job)
     if (!bytes || *bytes == 0 || *bytes > simulate::kBackgroundBytesMax) {
         return wrong_value("--background", *text, "alltoall:N of 1 byte to 64 MiB: alltoall:64K");
     }
-    BackgroundWords background;
+    BackgroundJob background;
     background.bytes = *bytes;
     const bool is_list = list && !is_number(*list);
     auto hosts = is_list ? named_hosts(job, *list) : other_hosts(words, job);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/words.h"
+#include "cli/command_line.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/skew_words.h"
+#include "cli/skew_options.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kMs = 1'000'000;
 
-TEST(SkewWords, ReadsADistributionAndHowMuch) {
+TEST(SkewOptions, ReadsADistributionAndHowMuch) {
     const auto one = parse_skew("one:10ms");
     ASSERT_TRUE(one);
     EXPECT_EQ(one.value().skew, adapt::Skew::kOne);
@@ -27,7 +27,7 @@ TEST(SkewWords, ReadsADistributionAndHowMuch) {
     EXPECT_EQ(none.value().most_ns, std::vector<uint64_t>{0});
 }
 
-TEST(SkewWords, NamesWhatIsWrong) {
+TEST(SkewOptions, NamesWhatIsWrong) {
     const auto line = [](std::string_view text) { return parse_skew(text).error().message; };
     EXPECT_EQ(line("report"), "--skew 'report': expected report:FILE.json");
     EXPECT_NE(line("report:/nowhere/run.json").find("/nowhere/run.json"), std::string::npos);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/memory_words.h"
+#include "cli/explain_memory.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/skew_words.h"
+#include "cli/skew_options.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/command_line.h"
 #include "cli/saved_figures.h"
-#include "cli/words.h"
 
 namespace tutti::cli {
 namespace {

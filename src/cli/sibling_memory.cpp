@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/brothers.h"
+#include "cli/sibling_memory.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,9 +50,9 @@ bool await_byte(const Fd& fd) {
 }
 
 // The child that reads; its exit status is an errno.
-[[noreturn]] void look(pid_t brother, const volatile uint64_t& token, Pipe& ready) {
+[[noreturn]] void look(pid_t sibling, const volatile uint64_t& token, Pipe& ready) {
     if (!await_byte(ready.read_end)) _exit(ECHILD);
-    arena::ProcessMemory memory({brother});
+    arena::ProcessMemory memory({sibling});
     uint64_t read = 0;
     const auto address = reinterpret_cast<uint64_t>(&token);
     if (!memory.read(0, reinterpret_cast<std::byte*>(&read), address, sizeof(read))) {
@@ -70,7 +70,7 @@ int wait_for_child(pid_t child) {
 }
 
 // An errno; 0: one child has read in the other.
-int try_brothers(bool opens) {
+int try_siblings(bool opens) {
     volatile uint64_t token = 0;  // a child's lies where it lay here
     Pipe ready;
     Pipe end;
@@ -90,10 +90,10 @@ int try_brothers(bool opens) {
 
 }  // namespace
 
-std::string brothers_obstacle(const Settings& settings) {
+std::string sibling_memory_obstacle(const Settings& settings) {
     if (settings.single_copy == SingleCopyChoice::kOff) return "TUTTI_SINGLE_COPY=off";
     const bool allows = settings.single_copy == SingleCopyChoice::kAllow;
-    const int failure = try_brothers(allows);
+    const int failure = try_siblings(allows);
     if (failure == 0) return {};
     std::array<char, 160> text{};
     arena::tell_denial(text, "a process cannot read its brother's memory", failure, allows);

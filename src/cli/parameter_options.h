@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "cli/words.h"
+#include "cli/command_line.h"
 #include "price/parameters.h"
 
 namespace tutti::cli {

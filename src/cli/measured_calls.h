@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/words.h"
+#include "cli/command_line.h"
 #include "explain/scenario.h"
 #include "select/by_price.h"
 
@@ -30,11 +30,11 @@ Result<std::vector<MeasuredCalls>> parse_measured_calls(std::string_view text,
                                                         uint32_t ranks);
 
 // Of the file behind the option; none where it is not there. An error is one line.
-Result<std::vector<MeasuredCalls>> read_against(const Words& words,
-                                                const explain::Scenario& scenario);
+Result<std::vector<MeasuredCalls>> read_measured_calls(const Words& words,
+                                                       const explain::Scenario& scenario);
 // Where the option is there. chooses: nullptr where the built-in rules do.
-void print_against(const Words& words, const std::vector<MeasuredCalls>& all,
-                   const explain::Scenario& scenario, const topo::Placement& placement,
-                   const select::Cluster& cluster, select::Prices* chooses);
+void print_measured_calls(const Words& words, const std::vector<MeasuredCalls>& all,
+                          const explain::Scenario& scenario, const topo::Placement& placement,
+                          const select::Cluster& cluster, select::Prices* chooses);
 
 }  // namespace tutti::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/rdma_words.h"
+#include "cli/explain_rdma.h"
 
 #include <fmt/format.h>
 

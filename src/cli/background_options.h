@@ -8,18 +8,18 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/job_words.h"
-#include "cli/words.h"
+#include "cli/command_line.h"
+#include "cli/job_options.h"
 
 namespace tutti::cli {
 
 std::span<const OptionDoc> background_options();
 
-struct BackgroundWords {
+struct BackgroundJob {
     std::vector<uint32_t> hosts;  // of the described cluster; empty: there is no such job
     uint64_t bytes = 0;           // of each of its messages
     std::string text;             // "alltoall of 64 KiB between n[4-7], from switch to switch"
 };
-Result<BackgroundWords> read_background(const Words& words, const JobHosts& job);
+Result<BackgroundJob> read_background(const Words& words, const JobHosts& job);
 
 }  // namespace tutti::cli

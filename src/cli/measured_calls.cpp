@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/against.h"
+#include "cli/measured_calls.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "algo/plan.h"
 #include "base/text.h"
 #include "cli/saved_figures.h"
-#include "cli/scenario_words.h"
+#include "cli/scenario_options.h"
 
 namespace tutti::cli {
 namespace {
@@ -97,8 +97,8 @@ Result<std::vector<MeasuredCalls>> parse_measured_calls(std::string_view text,
     return found;
 }
 
-Result<std::vector<MeasuredCalls>> read_against(const Words& words,
-                                                const explain::Scenario& scenario) {
+Result<std::vector<MeasuredCalls>> read_measured_calls(const Words& words,
+                                                       const explain::Scenario& scenario) {
     const std::string* name = words.find(kAgainstOption.name);
     if (name == nullptr) return std::vector<MeasuredCalls>{};
     const auto wrong = [&](const Error& error) {
@@ -117,9 +117,9 @@ Result<std::vector<MeasuredCalls>> read_against(const Words& words,
     return found;
 }
 
-void print_against(const Words& words, const std::vector<MeasuredCalls>& all,
-                   const explain::Scenario& scenario, const topo::Placement& placement,
-                   const select::Cluster& cluster, select::Prices* chooses) {
+void print_measured_calls(const Words& words, const std::vector<MeasuredCalls>& all,
+                          const explain::Scenario& scenario, const topo::Placement& placement,
+                          const select::Cluster& cluster, select::Prices* chooses) {
     const std::string* name = words.find(kAgainstOption.name);
     if (name == nullptr) return;
     fmt::print("\n{:20} {:>9} {:>12} {:>10} {:>10} {:>9}\n", printable(*name), "calls", "bytes",

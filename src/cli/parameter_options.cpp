@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/parameter_words.h"
+#include "cli/parameter_options.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/against.h"
+#include "cli/measured_calls.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ constexpr std::string_view kReport = R"({"collectives": [
   {"collective": "reduce", "ranks": 4, "calls": 1, "bytes": 8, "seconds": 1, "run_by": "tutti",
    "algorithm": "binomial"}]})";
 
-TEST(Against, RowsOfTheCollectiveAndTheRanksThatTuttiRan) {
+TEST(MeasuredCalls, RowsOfTheCollectiveAndTheRanksThatTuttiRan) {
     const auto found = parse_measured_calls(kReport, "bcast", 4);
     ASSERT_TRUE(found) << found.error().message;
     ASSERT_EQ(found.value().size(), 1u);
@@ -27,7 +27,7 @@ TEST(Against, RowsOfTheCollectiveAndTheRanksThatTuttiRan) {
     EXPECT_TRUE(parse_measured_calls(kReport, "gather", 4).value().empty());
 }
 
-TEST(Against, WhatIsNoReportIsALine) {
+TEST(MeasuredCalls, WhatIsNoReportIsALine) {
     for (const std::string_view text : {"", "3", "{}", R"({"collectives": 3})"}) {
         const auto found = parse_measured_calls(text, "bcast", 4);
         ASSERT_FALSE(found) << text;
