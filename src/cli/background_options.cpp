@@ -50,15 +50,15 @@ Result<std::vector<uint32_t>> named_hosts(const JobHosts& job, const std::string
 }
 
 // All that are not the call's, or the first of them.
-Result<std::vector<uint32_t>> other_hosts(const Words& words, const JobHosts& job) {
+Result<std::vector<uint32_t>> other_hosts(const CommandLine& command_line, const JobHosts& job) {
     std::vector<uint32_t> others;
     for (uint32_t host = 0; host < job.cluster->topology->hosts.size(); ++host) {
         if (!is_of_call(job, host)) others.push_back(host);
     }
     if (others.empty()) return others;
-    const auto count = words.count("--background-hosts", others.size(), 1, others.size());
+    const auto count = command_line.count("--background-hosts", others.size(), 1, others.size());
     if (!count) return count.error();
-    const auto done = check_number(words, "--background-hosts", *job.cluster->topology);
+    const auto done = check_number(command_line, "--background-hosts", *job.cluster->topology);
     if (!done) return done.error();
     others.resize(count.value());
     return others;
@@ -68,9 +68,9 @@ Result<std::vector<uint32_t>> other_hosts(const Words& words, const JobHosts& jo
 
 std::span<const OptionDoc> background_options() { return kBackgroundOptions; }
 
-Result<BackgroundJob> read_background(const Words& words, const JobHosts& job) {
-    const std::string* text = words.find("--background");
-    const std::string* list = words.find("--background-hosts");
+Result<BackgroundJob> read_background(const CommandLine& command_line, const JobHosts& job) {
+    const std::string* text = command_line.find("--background");
+    const std::string* list = command_line.find("--background-hosts");
     if (!text) {
         if (list) return wrong("--background-hosts: needs --background");
         return BackgroundJob{};
@@ -85,7 +85,7 @@ Result<BackgroundJob> read_background(const Words& words, const JobHosts& job) {
     BackgroundJob background;
     background.bytes = *bytes;
     const bool is_list = list && !is_number(*list);
-    auto hosts = is_list ? named_hosts(job, *list) : other_hosts(words, job);
+    auto hosts = is_list ? named_hosts(job, *list) : other_hosts(command_line, job);
     if (!hosts) return hosts.error();
     background.hosts = std::move(hosts.value());
     const auto& place_of = job.cluster->tree.place_of_host;

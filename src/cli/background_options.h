@@ -20,6 +20,6 @@ struct BackgroundJob {
     uint64_t bytes = 0;           // of each of its messages
     std::string text;             // "alltoall of 64 KiB between n[4-7], from switch to switch"
 };
-Result<BackgroundJob> read_background(const Words& words, const JobHosts& job);
+Result<BackgroundJob> read_background(const CommandLine& command_line, const JobHosts& job);
 
 }  // namespace tutti::cli

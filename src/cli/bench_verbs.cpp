@@ -57,9 +57,9 @@ constexpr std::string_view kVerbsSummary =
 
 using Lengths = std::vector<uint64_t>;
 
-Result<Lengths> lengths_of(const Words& words, uint64_t least, uint64_t most, const char* wanted,
-                           Lengths usual) {
-    const std::string* list = words.find("--bytes");
+Result<Lengths> lengths_of(const CommandLine& command_line, uint64_t least, uint64_t most,
+                           const char* wanted, Lengths usual) {
+    const std::string* list = command_line.find("--bytes");
     if (!list) return usual;
     Lengths all;
     for (const std::string_view text : split(*list, ',')) {
@@ -178,24 +178,24 @@ struct Asked {
     std::vector<std::string_view> ports;
 };
 
-Result<Asked> read_asked(const Words& words) {
-    if (!words.others().empty()) {
-        return wrong("--verbs: unexpected word " + printable(words.others().front()));
+Result<Asked> read_asked(const CommandLine& command_line) {
+    if (!command_line.others().empty()) {
+        return wrong("--verbs: unexpected word " + printable(command_line.others().front()));
     }
     Asked asked;
-    asked.is_multicast = words.has("--multicast");
+    asked.is_multicast = command_line.has("--multicast");
     const auto bytes =
         asked.is_multicast
-            ? lengths_of(words, kMulticastBytesMin, kPacketBytesMax,
+            ? lengths_of(command_line, kMulticastBytesMin, kPacketBytesMax,
                          "lengths from 8 to 4K, such as 8,64,1K", {8, 64, 256, 1024, 2048, 4096})
-            : lengths_of(words, 1, kWayBytesMax, "lengths from 1 to 64K, such as 1,64,4K",
+            : lengths_of(command_line, 1, kWayBytesMax, "lengths from 1 to 64K, such as 1,64,4K",
                          {1, 8, 64, 128, 256, 512, 1024, 2048, 4096, 65536});
     if (!bytes) return bytes.error();
     asked.bytes = bytes.value();
-    const auto exchanges = words.count("--exchanges", 1000, kExchangesMin, kExchangesMax);
+    const auto exchanges = command_line.count("--exchanges", 1000, kExchangesMin, kExchangesMax);
     if (!exchanges) return exchanges.error();
     asked.exchanges = exchanges.value();
-    const std::string* device = words.find("--device");
+    const std::string* device = command_line.find("--device");
     asked.ports = split(device ? std::string_view(*device) : std::string_view(), ',');
     const size_t most = asked.is_multicast ? kMulticastPortsMax : 2;
     const bool has_empty = std::ranges::any_of(asked.ports, &std::string_view::empty);
@@ -232,26 +232,27 @@ Result<Done> show_multicast(const Asked& asked, const Ports& ports, Clock& clock
 }
 
 // Packets are as long as the ports have them.
-Result<Done> fit(const Words& words, const Ports& ports, Lengths& lengths) {
+Result<Done> fit(const CommandLine& command_line, const Ports& ports, Lengths& lengths) {
     const uint64_t most = packet_bytes(ports);
-    const bool is_named = words.has("--bytes");
+    const bool is_named = command_line.has("--bytes");
     if (is_named && std::ranges::max(lengths) > most) {
-        return wrong_value("--bytes", *words.find("--bytes"),
+        return wrong_value("--bytes", *command_line.find("--bytes"),
                            "no more than these ports' packets of " + format_bytes(most));
     }
     std::erase_if(lengths, [&](uint64_t bytes) { return bytes > most; });
     return Done{};
 }
 
-Result<Done> bench_ports(const Words& words, const VerbsSettings& settings, int& status) {
-    auto read = read_asked(words);
+Result<Done> bench_ports(const CommandLine& command_line, const VerbsSettings& settings,
+                         int& status) {
+    auto read = read_asked(command_line);
     if (!read) return read.error();
     Asked& asked = read.value();
     const auto opened = open_ports(settings, asked.ports);
     if (!opened) return Error{opened.error().code, "--verbs: " + opened.error().message};
     const Ports& ports = opened.value();
     if (asked.is_multicast) {
-        if (auto fits = fit(words, ports, asked.bytes); !fits) return fits;
+        if (auto fits = fit(command_line, ports, asked.bytes); !fits) return fits;
     }
     uint32_t turns = 0;
     const Waits waits{[&turns] {
@@ -274,17 +275,18 @@ Result<Done> bench_ports(const Words& words, const VerbsSettings& settings, int&
 }  // namespace
 
 int bench_verbs_main(std::span<const std::string> arguments) {
-    const auto words = Words::parse("bench --verbs", arguments, kVerbsOptions);
-    if (words && words.value().wants_help()) {
+    const auto command_line = CommandLine::parse("bench --verbs", arguments, kVerbsOptions);
+    if (command_line && command_line.value().wants_help()) {
         fmt::print("{}", help_text(kVerbsSummary, "tutti bench --verbs [options]", kVerbsOptions));
         return 0;
     }
     const auto settings =
         parse_settings(site::merge(site::read_site(), "", tutti_entries(environ)).entries);
     int status = kNoDevice;
-    const auto done = !words      ? Result<Done>(words.error())
-                      : !settings ? Result<Done>(settings.error())
-                                  : bench_ports(words.value(), settings.value().verbs, status);
+    const auto done = !command_line ? Result<Done>(command_line.error())
+                      : !settings
+                          ? Result<Done>(settings.error())
+                          : bench_ports(command_line.value(), settings.value().verbs, status);
     if (done) return 0;
     fmt::print(stderr, "tutti bench: {}\n", done.error().message);
     return status;

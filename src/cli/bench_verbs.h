@@ -9,6 +9,6 @@ namespace tutti::cli {
 
 // words: what follows the word "bench". Returns the exit status: 0, 1 for a failure while
 // measuring, 2 for a malformed command line or where there is no device.
-int bench_verbs_main(std::span<const std::string> words);
+int bench_verbs_main(std::span<const std::string> arguments);
 
 }  // namespace tutti::cli

@@ -60,8 +60,9 @@ struct Wanted {
     }
 };
 
-Result<Done> read_range(const Words& words, std::string_view name, select::Range& range) {
-    const std::string* text = words.find(name);
+Result<Done> read_range(const CommandLine& command_line, std::string_view name,
+                        select::Range& range) {
+    const std::string* text = command_line.find(name);
     if (!text) return Done{};
     auto parsed = select::parse_range(*text, false);
     // An open end is the end of what can be proved.
@@ -75,13 +76,13 @@ Result<Done> read_range(const Words& words, std::string_view name, select::Range
     return Done{};
 }
 
-Result<Done> read_names(const Words& words, Wanted& wanted) {
+Result<Done> read_names(const CommandLine& command_line, Wanted& wanted) {
     std::vector<std::string_view> known;
     for (const algo::Algorithm& one : algo::algorithms()) {
         known.push_back(one.name);
         known.push_back(collective_name(one.collective));
     }
-    for (const std::string& word : words.others()) {
+    for (const std::string& word : command_line.others()) {
         const std::string_view algorithm = algo::name_here(word);
         if (const auto collective = find_collective(word)) {
             wanted.collectives.push_back(*collective);
@@ -95,7 +96,8 @@ Result<Done> read_names(const Words& words, Wanted& wanted) {
     if (std::any_of(all.begin(), all.end(), [&](const auto& one) { return wanted.has(one); })) {
         return Done{};
     }
-    return wrong(fmt::format("check: no such algorithm: {}", fmt::join(words.others(), " ")));
+    return wrong(
+        fmt::format("check: no such algorithm: {}", fmt::join(command_line.others(), " ")));
 }
 
 struct Tally {
@@ -161,15 +163,17 @@ Result<int> prove_all(const Wanted& wanted) {
     return total.faulty == 0 ? 0 : 1;
 }
 
-Result<Wanted> read_wanted(const Words& words) {
+Result<Wanted> read_wanted(const CommandLine& command_line) {
     Wanted wanted;
-    if (const auto done = read_names(words, wanted); !done) return done.error();
-    if (const auto done = read_range(words, "--ranks", wanted.ranks); !done) return done.error();
-    if (const auto done = read_range(words, "--hosts", wanted.hosts); !done) return done.error();
-    if (words.has("--leaves")) return wrong("--leaves needs --file");
-    if (words.has("--placement")) return wrong("--placement needs --fabric or --file");
+    if (const auto done = read_names(command_line, wanted); !done) return done.error();
+    if (const auto done = read_range(command_line, "--ranks", wanted.ranks); !done)
+        return done.error();
+    if (const auto done = read_range(command_line, "--hosts", wanted.hosts); !done)
+        return done.error();
+    if (command_line.has("--leaves")) return wrong("--leaves needs --file");
+    if (command_line.has("--placement")) return wrong("--placement needs --fabric or --file");
     for (const char* option : {"--bytes", "--root"}) {
-        if (words.has(option)) return wrong(fmt::format("{} needs --fabric", option));
+        if (command_line.has(option)) return wrong(fmt::format("{} needs --fabric", option));
     }
     return wanted;
 }
@@ -238,23 +242,23 @@ Result<Collective> read_schedules(const std::string& name) {
 }
 
 // Returns the exit status.
-Result<int> prove_file(const Words& words) {
-    if (!words.others().empty()) {
-        return wrong(fmt::format("check: unexpected word {}", printable(words.others()[0])));
+Result<int> prove_file(const CommandLine& command_line) {
+    if (!command_line.others().empty()) {
+        return wrong(fmt::format("check: unexpected word {}", printable(command_line.others()[0])));
     }
     for (const char* option : {"--ranks", "--bytes", "--root"}) {
-        if (words.has(option)) {
+        if (command_line.has(option)) {
             return wrong(fmt::format("{}: with --file, the file says it", option));
         }
     }
-    const auto collective = read_schedules(*words.find("--file"));
+    const auto collective = read_schedules(*command_line.find("--file"));
     if (!collective) return collective.error();
     const uint32_t ranks = collective.value().shape.ranks;
-    auto cluster = read_cluster(words);
+    auto cluster = read_cluster(command_line);
     if (!cluster) return cluster.error();
-    const auto job = read_job_hosts(words, ranks, std::move(cluster.value()));
+    const auto job = read_job_hosts(command_line, ranks, std::move(cluster.value()));
     if (!job) return job.error();
-    const auto named = read_fabric(words, job.value());
+    const auto named = read_fabric(command_line, job.value());
     if (!named) return named.error();
     const topo::Placement placement = job.value().placement();
     const sched::Shape& shape = collective.value().shape;
@@ -263,23 +267,24 @@ Result<int> prove_file(const Words& words) {
     for (const std::string& line : faults.lines) fmt::print("{}\n", line);
     if (!faults.lines.empty()) return 1;
     fmt::print("proved: {} ranks on {} hosts\n", ranks, job.value().hosts);
-    if (words.has("--leaves") || words.has("--fabric")) {
+    if (command_line.has("--leaves") || command_line.has("--fabric")) {
         print_load(named.value(), shape, placement, programs);
     }
     return 0;
 }
 
-Result<int> prove_on_fabric(const Words& words) {
-    if (words.has("--leaves")) return wrong("--leaves: not with --fabric");
+Result<int> prove_on_fabric(const CommandLine& command_line) {
+    if (command_line.has("--leaves")) return wrong("--leaves: not with --fabric");
     Wanted wanted;
-    if (const auto done = read_names(words, wanted); !done) return done.error();
-    return check_on_fabric(words, [&](const algo::Algorithm& one) { return wanted.has(one); });
+    if (const auto done = read_names(command_line, wanted); !done) return done.error();
+    return check_on_fabric(command_line,
+                           [&](const algo::Algorithm& one) { return wanted.has(one); });
 }
 
-Result<int> check(const Words& words) {
-    if (words.has("--file")) return prove_file(words);
-    if (words.has("--fabric")) return prove_on_fabric(words);
-    const auto wanted = read_wanted(words);
+Result<int> check(const CommandLine& command_line) {
+    if (command_line.has("--file")) return prove_file(command_line);
+    if (command_line.has("--fabric")) return prove_on_fabric(command_line);
+    const auto wanted = read_wanted(command_line);
     if (!wanted) return wanted.error();
     return prove_all(wanted.value());
 }
@@ -287,15 +292,16 @@ Result<int> check(const Words& words) {
 }  // namespace
 
 int check_main(std::span<const std::string> arguments) {
-    const auto words = Words::parse("check", arguments, kOptions);
-    if (words && words.value().wants_help()) {
+    const auto command_line = CommandLine::parse("check", arguments, kOptions);
+    if (command_line && command_line.value().wants_help()) {
         fmt::print("{}",
                    help_text("Proves schedules: that every result is whole, that nothing "
                              "waits for ever or is overwritten early.",
                              "tutti check [COLLECTIVE...] [ALGORITHM...] [options]", kOptions));
         return 0;
     }
-    const auto status = words ? check(words.value()) : Result<int>(words.error());
+    const auto status =
+        command_line ? check(command_line.value()) : Result<int>(command_line.error());
     if (status) return status.value();
     fmt::print(stderr, "tutti: {}\n", status.error().message);
     return 2;

@@ -9,6 +9,6 @@
 namespace tutti::cli {
 
 // words: what follows "check". Returns the exit status: 1 where a schedule is wrong.
-int check_main(std::span<const std::string> words);
+int check_main(std::span<const std::string> arguments);
 
 }  // namespace tutti::cli

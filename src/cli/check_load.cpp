@@ -57,12 +57,12 @@ std::string name_of(const NamedFabric& named, uint32_t link) {
 }
 
 // As many as are placed one by one, or one on each host that is named.
-Result<uint64_t> usual_ranks(const Words& words, const topo::Topology& topology) {
+Result<uint64_t> usual_ranks(const CommandLine& command_line, const topo::Topology& topology) {
     for (const char* option : {"--placement", "--hosts"}) {
-        const std::string* list = words.find(option);
+        const std::string* list = command_line.find(option);
         if (!list || is_way_of_placing(*list)) continue;
         if (std::string_view(option) == "--hosts" && is_number(*list)) {
-            return words.count("--hosts", 1, 1, topology.hosts.size());
+            return command_line.count("--hosts", 1, 1, topology.hosts.size());
         }
         const auto names = topo::expand_hostlist(*list, topo::kHostsMax);
         if (!names) return wrong(fmt::format("{}: {}", option, names.error().message));
@@ -71,13 +71,13 @@ Result<uint64_t> usual_ranks(const Words& words, const topo::Topology& topology)
     return uint64_t{topology.hosts.size()};
 }
 
-Result<uint32_t> read_ranks(const Words& words, const topo::Topology& topology) {
-    if (words.has("--ranks")) {
-        const auto ranks = words.count("--ranks", 1, 1, kProvedRanksMax);
+Result<uint32_t> read_ranks(const CommandLine& command_line, const topo::Topology& topology) {
+    if (command_line.has("--ranks")) {
+        const auto ranks = command_line.count("--ranks", 1, 1, kProvedRanksMax);
         if (!ranks) return ranks.error();
         return static_cast<uint32_t>(ranks.value());
     }
-    const auto ranks = usual_ranks(words, topology);
+    const auto ranks = usual_ranks(command_line, topology);
     if (!ranks) return ranks.error();
     if (ranks.value() > kProvedRanksMax) {
         return wrong(fmt::format("check: {} hosts; at most {} ranks are proved, see --hosts",
@@ -150,7 +150,7 @@ bool check_collective(const NamedFabric& named, explain::Scenario scenario, uint
 }
 
 // Some collective at least heeds what was said.
-Result<Done> check_heeded(const Words& words,
+Result<Done> check_heeded(const CommandLine& command_line,
                           const std::function<bool(const algo::Algorithm&)>& is_wanted) {
     bool has_some_root = false;
     bool has_some_data = false;
@@ -159,19 +159,19 @@ Result<Done> check_heeded(const Words& words,
         has_some_root |= has_root(one.collective);
         has_some_data |= has_data(one.collective);
     }
-    if (words.has("--root") && !has_some_root) return wrong("--root: there is no root");
-    if (words.has("--bytes") && !has_some_data) return wrong("--bytes: a barrier has none");
+    if (command_line.has("--root") && !has_some_root) return wrong("--root: there is no root");
+    if (command_line.has("--bytes") && !has_some_data) return wrong("--bytes: a barrier has none");
     return Done{};
 }
 
-Result<explain::Scenario> read_call(const Words& words, const JobHosts& job) {
+Result<explain::Scenario> read_call(const CommandLine& command_line, const JobHosts& job) {
     explain::Scenario scenario;
     scenario.ranks = job.ranks;
     scenario.hosts = job.hosts;
     scenario.host_of_rank = job.host_of_rank;
     scenario.placed = job.placed;
     scenario.tree = job.tree();
-    const auto root = words.count("--root", 0, 0, job.ranks - 1);
+    const auto root = command_line.count("--root", 0, 0, job.ranks - 1);
     if (!root) return root.error();
     scenario.root = static_cast<uint32_t>(root.value());
     return scenario;
@@ -179,25 +179,25 @@ Result<explain::Scenario> read_call(const Words& words, const JobHosts& job) {
 
 }  // namespace
 
-Result<int> check_on_fabric(const Words& words,
+Result<int> check_on_fabric(const CommandLine& command_line,
                             const std::function<bool(const algo::Algorithm&)>& is_wanted) {
-    auto cluster = read_cluster(words);
+    auto cluster = read_cluster(command_line);
     if (!cluster) return cluster.error();
-    const auto ranks = read_ranks(words, *cluster.value()->topology);
+    const auto ranks = read_ranks(command_line, *cluster.value()->topology);
     if (!ranks) return ranks.error();
-    const auto job = read_job_hosts(words, ranks.value(), std::move(cluster.value()));
+    const auto job = read_job_hosts(command_line, ranks.value(), std::move(cluster.value()));
     if (!job) return job.error();
     if (job.value().hosts == 1) return wrong("check: on one host no message is sent; see --hosts");
-    const auto named = read_fabric(words, job.value());
+    const auto named = read_fabric(command_line, job.value());
     if (!named) return named.error();
-    auto call = read_call(words, job.value());
+    auto call = read_call(command_line, job.value());
     if (!call) return call.error();
-    const std::string* size = words.find("--bytes");
+    const std::string* size = command_line.find("--bytes");
     const auto bytes = size ? parse_bytes(*size) : kUsualBytes;
     if (!bytes || *bytes > kCallBytesMax) {
         return wrong_value("--bytes", *size, "bytes up to 64G, such as 64K");
     }
-    if (const auto done = check_heeded(words, is_wanted); !done) return done.error();
+    if (const auto done = check_heeded(command_line, is_wanted); !done) return done.error();
     bool are_right = true;
     const tutti_collective* before = nullptr;
     for (const algo::Algorithm& one : algo::algorithms()) {

@@ -15,7 +15,7 @@ namespace tutti::cli {
 
 // Proves one call of each algorithm that is wanted and tells the load of links, in a table. Returns
 // the exit status.
-Result<int> check_on_fabric(const Words& words,
+Result<int> check_on_fabric(const CommandLine& command_line,
                             const std::function<bool(const algo::Algorithm&)>& is_wanted);
 
 // The same of one schedule that was proved, in lines. The bytes only where a file describes the

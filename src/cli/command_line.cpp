@@ -10,9 +10,9 @@
 
 namespace tutti::cli {
 
-Result<Words> Words::parse(std::string_view command, std::span<const std::string> words,
-                           std::span<const OptionDoc> known) {
-    Words result;
+Result<CommandLine> CommandLine::parse(std::string_view command, std::span<const std::string> words,
+                                       std::span<const OptionDoc> known) {
+    CommandLine result;
     for (size_t i = 0; i < words.size(); ++i) {
         const std::string& word = words[i];
         if (word == "--help" || word == "-h") {
@@ -51,13 +51,13 @@ Result<Words> Words::parse(std::string_view command, std::span<const std::string
     return result;
 }
 
-const std::string* Words::find(std::string_view name) const {
+const std::string* CommandLine::find(std::string_view name) const {
     const auto found = values_.find(name);
     return found == values_.end() ? nullptr : &found->second;
 }
 
-Result<uint64_t> Words::count(std::string_view name, uint64_t fallback, uint64_t low,
-                              uint64_t high) const {
+Result<uint64_t> CommandLine::count(std::string_view name, uint64_t fallback, uint64_t low,
+                                    uint64_t high) const {
     const std::string* text = find(name);
     if (!text) return fallback;
     const auto value = parse_count(*text);

@@ -20,15 +20,15 @@ struct OptionDoc {
     std::string_view text;
 };
 
-class Words {
+class CommandLine {
   public:
     // "--name value", "--name=value"; the last of several holds. An unknown option is an error that
     // names the nearest one. command: for the messages.
-    static Result<Words> parse(std::string_view command, std::span<const std::string> words,
-                               std::span<const OptionDoc> known);
+    static Result<CommandLine> parse(std::string_view command, std::span<const std::string> words,
+                                     std::span<const OptionDoc> known);
 
     [[nodiscard]] bool wants_help() const { return wants_help_; }
-    // Words that are no options.
+    // Arguments that are no options.
     [[nodiscard]] const std::vector<std::string>& others() const { return others_; }
     [[nodiscard]] bool has(std::string_view name) const { return values_.contains(name); }
     // nullptr where it was not given.

@@ -203,9 +203,9 @@ void print_node_level(const Scenario& scenario, uint64_t bytes, const select::Ch
         "memory;\n-: nothing that was measured tells it.\n");
 }
 
-Result<Done> check_schedule(const Words& words, const sched::Shape& shape,
+Result<Done> check_schedule(const CommandLine& command_line, const sched::Shape& shape,
                             const topo::Placement& placement, const select::Choice& choice) {
-    if (!words.has("--schedule")) return Done{};
+    if (!command_line.has("--schedule")) return Done{};
     const uint64_t operations =
         explain::operations_about(*choice.algorithm, shape, placement, choice.tuning);
     if (operations <= kPrintedOperationsMax) return Done{};
@@ -223,14 +223,14 @@ void print_schedule(const sched::Shape& shape, const topo::Placement& placement,
 }
 
 // Ranks side by side, or, where a file describes the cluster, on its tree of switches.
-Result<std::string> drawing_of(const Words& words, const ReadScenario& read, uint64_t bytes,
-                               const sched::Shape& shape, const topo::Placement& placement,
-                               const select::Choice& choice) {
+Result<std::string> drawing_of(const CommandLine& command_line, const ReadScenario& read,
+                               uint64_t bytes, const sched::Shape& shape,
+                               const topo::Placement& placement, const select::Choice& choice) {
     const std::string title = read.scenario.text(bytes);
     if (!read.job.cluster) {
         return explain::draw(title, *choice.algorithm, shape, placement, choice.tuning);
     }
-    const auto named = read_fabric(words, read.job);
+    const auto named = read_fabric(command_line, read.job);
     if (!named) return named.error();
     const explain::FabricView view{
         *read.job.cluster->topology, *read.scenario.tree, read.job.names, {}};
@@ -250,10 +250,10 @@ void print_links(const NamedFabric& named, const sched::Shape& shape,
                algo::make_plans(algorithm, shape, placement, choice.tuning));
 }
 
-Result<Done> check_files(const Words& words, const select::Choice& choice) {
+Result<Done> check_files(const CommandLine& command_line, const select::Choice& choice) {
     if (choice.runs == select::Runs::kPlan) return Done{};
     for (const char* option : {"--schedule", "--svg", "--goal", "--smpi"}) {
-        if (!words.has(option)) continue;
+        if (!command_line.has(option)) continue;
         return Error{ErrorCode::kArgument,
                      fmt::format("{}: nothing of ours is sent here ({})", option, choice.reason)};
     }
@@ -262,24 +262,24 @@ Result<Done> check_files(const Words& words, const select::Choice& choice) {
 
 // Before a long drawing is made for nothing, all that may be wrong; then all files, once there are
 // the texts of all.
-Result<Done> write_files(const Words& words, const ReadScenario& read, uint64_t bytes,
+Result<Done> write_files(const CommandLine& command_line, const ReadScenario& read, uint64_t bytes,
                          const NamedFabric& named, const sched::Shape& shape,
                          const topo::Placement& placement, const select::Choice& choice) {
-    if (auto done = check_exports(words); !done) return done;
-    if (auto done = check_schedule(words, shape, placement, choice); !done) return done;
-    auto exports = make_exports(words, named, shape, placement, choice);
+    if (auto done = check_exports(command_line); !done) return done;
+    if (auto done = check_schedule(command_line, shape, placement, choice); !done) return done;
+    auto exports = make_exports(command_line, named, shape, placement, choice);
     if (!exports) return exports.error();
-    if (const std::string* file = words.find(kSvgOption.name)) {
-        auto text = drawing_of(words, read, bytes, shape, placement, choice);
+    if (const std::string* file = command_line.find(kSvgOption.name)) {
+        auto text = drawing_of(command_line, read, bytes, shape, placement, choice);
         if (!text) return wrong("--svg: " + text.error().message);
         exports.value().files.push_back({kSvgOption.name, *file, std::move(text.value())});
     }
-    return write_exports(words, exports.value());
+    return write_exports(command_line, exports.value());
 }
 
 // As the report tells them; 0 where they are not given.
-Result<sched::Speed> read_speed(const Words& words, std::string_view option) {
-    const std::string* text = words.find(option);
+Result<sched::Speed> read_speed(const CommandLine& command_line, std::string_view option) {
+    const std::string* text = command_line.find(option);
     if (!text) return sched::Speed{};
     const auto wrong = [&] {
         return wrong_value(option, *text, "a time and a rate: 30us,940mbit");
@@ -292,12 +292,12 @@ Result<sched::Speed> read_speed(const Words& words, std::string_view option) {
     return sched::Speed{*latency_ns, *bits_per_s / 1'000'000};
 }
 
-Result<Done> read_speeds(const Words& words, sched::Shape& shape) {
-    const auto multicast = read_speed(words, "--multicast-speed");
+Result<Done> read_speeds(const CommandLine& command_line, sched::Shape& shape) {
+    const auto multicast = read_speed(command_line, "--multicast-speed");
     if (!multicast) return multicast.error();
-    const auto message = read_speed(words, "--message-speed");
+    const auto message = read_speed(command_line, "--message-speed");
     if (!message) return message.error();
-    if (words.has("--multicast-speed") && !words.has("--multicast")) {
+    if (command_line.has("--multicast-speed") && !command_line.has("--multicast")) {
         return Error{ErrorCode::kArgument, "--multicast-speed: needs --multicast"};
     }
     shape.multicast_speed = multicast.value();
@@ -306,8 +306,9 @@ Result<Done> read_speeds(const Words& words, sched::Shape& shape) {
 }
 
 // One rank, by so much; none: all come together.
-Result<std::optional<uint64_t>> read_late(const Words& words, const Scenario& scenario) {
-    const std::string* text = words.find("--skew");
+Result<std::optional<uint64_t>> read_late(const CommandLine& command_line,
+                                          const Scenario& scenario) {
+    const std::string* text = command_line.find("--skew");
     if (!text) return std::optional<uint64_t>();
     const auto skew = parse_skew(*text);
     if (!skew) return skew.error();
@@ -321,64 +322,64 @@ Result<std::optional<uint64_t>> read_late(const Words& words, const Scenario& sc
 }
 
 // What is for one host alone, or for several.
-Result<Done> check_hosts(const Words& words, const Scenario& scenario) {
-    if (words.has(kNodeFiguresOption.name) && scenario.hosts > 1) {
+Result<Done> check_hosts(const CommandLine& command_line, const Scenario& scenario) {
+    if (command_line.has(kNodeFiguresOption.name) && scenario.hosts > 1) {
         return Error{ErrorCode::kArgument,
                      "--node-figures: needs --hosts 1; tutti simulate takes it for several"};
     }
-    if (words.has(kAgainstOption.name) && scenario.hosts == 1) {
+    if (command_line.has(kAgainstOption.name) && scenario.hosts == 1) {
         return Error{ErrorCode::kArgument, "--against: on one host --node-figures has the times"};
     }
     return Done{};
 }
 
-Result<Done> explain(const Words& words) {
-    auto read = read_scenario("explain", words, settings_in_force());
+Result<Done> explain(const CommandLine& command_line) {
+    auto read = read_scenario("explain", command_line, settings_in_force());
     if (!read) return read.error();
     Scenario& scenario = read.value().scenario;
-    scenario.has_multicast = words.has("--multicast");
-    const auto sizes = read_bytes("explain", words, scenario);
+    scenario.has_multicast = command_line.has("--multicast");
+    const auto sizes = read_bytes("explain", command_line, scenario);
     if (!sizes) return sizes.error();
     if (sizes.value().size() > 1) {
-        return wrong_value("--bytes", *words.find("--bytes"), "one number");
+        return wrong_value("--bytes", *command_line.find("--bytes"), "one number");
     }
     const uint64_t bytes = sizes.value()[0];
-    if (const std::string* name = words.find("--algorithm")) {
+    if (const std::string* name = command_line.find("--algorithm")) {
         if (auto done = scenario.force(*name, "--algorithm"); !done) return done.error();
     }
     sched::Shape shape = scenario.shape(bytes);
-    if (auto done = read_speeds(words, shape); !done) return done.error();
+    if (auto done = read_speeds(command_line, shape); !done) return done.error();
     const topo::Placement placement = scenario.placement();
     explain::NodeSide side;
-    const auto measured = read_node_figures(words, scenario.ranks);
+    const auto measured = read_node_figures(command_line, scenario.ranks);
     if (!measured) return measured.error();
-    if (auto done = check_hosts(words, scenario); !done) return done;
-    const auto late_ns = read_late(words, scenario);
+    if (auto done = check_hosts(command_line, scenario); !done) return done;
+    const auto late_ns = read_late(command_line, scenario);
     if (!late_ns) return late_ns.error();
     if (scenario.hosts == 1) side = explain::node_side(scenario, bytes, measured.value());
     const select::NodeCall on_node{side.team, side.call};
-    const auto named = read_priced_fabric(words, read.value(), {}, shape.message_speed);
+    const auto named = read_priced_fabric(command_line, read.value(), {}, shape.message_speed);
     if (!named) return named.error();
-    auto prices = choosing_prices(words, named.value(), scenario, placement);
-    auto measured_ones = measured_prices(words, scenario, shape, placement);
+    auto prices = choosing_prices(command_line, named.value(), scenario, placement);
+    auto measured_ones = measured_prices(command_line, scenario, shape, placement);
     select::Prices* const told = prices ? &*prices : nullptr;
     select::Prices* const by_speed = measured_ones ? &*measured_ones : nullptr;
     const auto choice = scenario.choose(shape, placement, &on_node, told, by_speed);
     if (!choice) return choice.error();
     const bool is_plan = choice.value().runs == select::Runs::kPlan;
-    if (auto done = check_files(words, choice.value()); !done) return done;
-    const auto measured_calls = read_measured_calls(words, scenario);
+    if (auto done = check_files(command_line, choice.value()); !done) return done;
+    const auto measured_calls = read_measured_calls(command_line, scenario);
     if (!measured_calls) return measured_calls.error();
-    const auto written =
-        write_files(words, read.value(), bytes, named.value(), shape, placement, choice.value());
+    const auto written = write_files(command_line, read.value(), bytes, named.value(), shape,
+                                     placement, choice.value());
     if (!written) return written.error();
-    if (words.has("--schedule")) {
+    if (command_line.has("--schedule")) {
         print_schedule(shape, placement, choice.value());
         return Done{};
     }
     if (scenario.hosts == 1) {
         print_node_level(scenario, bytes, choice.value(), side);
-        if (words.has("--memory")) print_memory(scenario, placement, {});
+        if (command_line.has("--memory")) print_memory(scenario, placement, {});
         return Done{};
     }
     print_choice(scenario, bytes, choice.value());
@@ -393,9 +394,9 @@ Result<Done> explain(const Words& words) {
     select::Cluster priced = priced_cluster(named.value());
     if (priced.network.multicast.mbit == 0) priced.network.multicast = shape.multicast_speed;
     print_table(shape, placement, choice.value(), priced, late_ns.value());
-    print_measured_calls(words, measured_calls.value(), scenario, placement, priced,
+    print_measured_calls(command_line, measured_calls.value(), scenario, placement, priced,
                          select::leading_prices(scenario.settings, scenario.rules, told, by_speed));
-    if (words.has("--memory")) print_memory(scenario, placement, rdma);
+    if (command_line.has("--memory")) print_memory(scenario, placement, rdma);
     return Done{};
 }
 
@@ -406,15 +407,16 @@ int explain_main(std::span<const std::string> arguments) {
     const auto fabric = fabric_options();
     options.insert(options.end(), fabric.begin(), fabric.end());
     options.insert(options.end(), kExplainOptions.begin(), kExplainOptions.end());
-    const auto words = Words::parse("explain", arguments, options);
-    if (words && words.value().wants_help()) {
+    const auto command_line = CommandLine::parse("explain", arguments, options);
+    if (command_line && command_line.value().wants_help()) {
         fmt::print("{}",
                    help_text("Which algorithm runs a call, why, and what the others would "
                              "cost.",
                              "tutti explain COLLECTIVE --ranks N [--bytes N] [options]", options));
         return 0;
     }
-    const auto done = words ? explain(words.value()) : Result<Done>(words.error());
+    const auto done =
+        command_line ? explain(command_line.value()) : Result<Done>(command_line.error());
     if (done) return 0;
     fmt::print(stderr, "tutti: {}\n", done.error().message);
     return 2;

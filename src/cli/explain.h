@@ -9,6 +9,6 @@
 namespace tutti::cli {
 
 // words: what follows "explain". Returns the exit status.
-int explain_main(std::span<const std::string> words);
+int explain_main(std::span<const std::string> arguments);
 
 }  // namespace tutti::cli

@@ -66,7 +66,8 @@ sched::TraceCosts trace_costs(const topo::Fabric& fabric, const price::NodeParam
             .memory_ns_per_byte = ns_per_byte(node.copy_bytes_per_s)};
 }
 
-Result<std::vector<files::NamedText>> smpi_files(const Words& words, const NamedFabric& named,
+Result<std::vector<files::NamedText>> smpi_files(const CommandLine& command_line,
+                                                 const NamedFabric& named,
                                                  const sched::Shape& shape,
                                                  const topo::Placement& placement,
                                                  const select::Choice& choice) {
@@ -81,8 +82,9 @@ Result<std::vector<files::NamedText>> smpi_files(const Words& words, const Named
     if (!platform) return platform.error();
     const auto programs = plans_to_write(shape, placement, choice, kSmpiOperationsMax);
     if (!programs) return programs.error();
-    auto traces = sched::print_smpi(programs.value(), placement,
-                                    trace_costs(fabric, node, words.has(kFreeCopiesOption.name)));
+    auto traces =
+        sched::print_smpi(programs.value(), placement,
+                          trace_costs(fabric, node, command_line.has(kFreeCopiesOption.name)));
     if (!traces) return traces.error();
     std::vector<files::NamedText> all;
     std::string hosts;
@@ -118,13 +120,13 @@ std::optional<std::string> place_of(const std::string& path) {
 
 }  // namespace
 
-Result<Done> check_exports(const Words& words) {
-    if (words.has(kFreeCopiesOption.name) && !words.has(kSmpiOption.name)) {
+Result<Done> check_exports(const CommandLine& command_line) {
+    if (command_line.has(kFreeCopiesOption.name) && !command_line.has(kSmpiOption.name)) {
         return of_option(kFreeCopiesOption.name, "needs --smpi");
     }
     std::map<std::string, std::string_view> option_of_place;
     for (const std::string_view option : {kGoalOption.name, kSvgOption.name, kSmpiOption.name}) {
-        const std::string* path = words.find(option);
+        const std::string* path = command_line.find(option);
         if (path == nullptr) continue;
         const std::string problem =
             option == kSmpiOption.name ? files::folder_obstacle(*path) : files::obstacle(*path);
@@ -137,26 +139,26 @@ Result<Done> check_exports(const Words& words) {
     return Done{};
 }
 
-Result<Exports> make_exports(const Words& words, const NamedFabric& named,
+Result<Exports> make_exports(const CommandLine& command_line, const NamedFabric& named,
                              const sched::Shape& shape, const topo::Placement& placement,
                              const select::Choice& choice) {
     Exports exports;
-    if (const std::string* path = words.find(kGoalOption.name)) {
+    if (const std::string* path = command_line.find(kGoalOption.name)) {
         auto text = goal_text(shape, placement, choice, named.parameters.node);
         if (!text) return of_option(kGoalOption.name, text.error().message);
         exports.files.push_back({kGoalOption.name, *path, std::move(text.value())});
     }
-    if (words.has(kSmpiOption.name)) {
-        auto traces = smpi_files(words, named, shape, placement, choice);
+    if (command_line.has(kSmpiOption.name)) {
+        auto traces = smpi_files(command_line, named, shape, placement, choice);
         if (!traces) return of_option(kSmpiOption.name, traces.error().message);
         exports.traces = std::move(traces.value());
     }
     return exports;
 }
 
-Result<Done> write_exports(const Words& words, const Exports& exports) {
+Result<Done> write_exports(const CommandLine& command_line, const Exports& exports) {
     // The longest first: no room for it is no room for the others.
-    if (const std::string* folder = words.find(kSmpiOption.name)) {
+    if (const std::string* folder = command_line.find(kSmpiOption.name)) {
         const std::string problem = files::write_whole_folder(*folder, exports.traces);
         if (!problem.empty()) return of_file(kSmpiOption.name, *folder, problem);
     }

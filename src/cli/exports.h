@@ -29,7 +29,7 @@ inline constexpr OptionDoc kFreeCopiesOption{
 
 // What of these words will keep files from being written, as far as can be told before they are
 // made. An error is one line, here and below.
-Result<Done> check_exports(const Words& words);
+Result<Done> check_exports(const CommandLine& command_line);
 
 struct Export {
     std::string_view option;
@@ -43,11 +43,11 @@ struct Exports {
 };
 
 // Of --goal and --smpi those that the words name; the choice runs a plan.
-Result<Exports> make_exports(const Words& words, const NamedFabric& named,
+Result<Exports> make_exports(const CommandLine& command_line, const NamedFabric& named,
                              const sched::Shape& shape, const topo::Placement& placement,
                              const select::Choice& choice);
 
 // Each file, and the folder of traces, whole or not at all.
-Result<Done> write_exports(const Words& words, const Exports& exports);
+Result<Done> write_exports(const CommandLine& command_line, const Exports& exports);
 
 }  // namespace tutti::cli

@@ -24,8 +24,9 @@ constexpr auto kFabricOptions = std::to_array<OptionDoc>({
      "Of each leaf's link to that switch, each way (default: --parameters', or as --rate)"},
 });
 
-Result<uint64_t> read_rate(const Words& words, std::string_view name, uint64_t fallback) {
-    const std::string* text = words.find(name);
+Result<uint64_t> read_rate(const CommandLine& command_line, std::string_view name,
+                           uint64_t fallback) {
+    const std::string* text = command_line.find(name);
     if (!text) return fallback;
     const auto rate = parse_rate(*text);
     if (!rate) return wrong_value(name, *text, "a rate such as 100Gbit or 25mbit");
@@ -48,12 +49,13 @@ Result<std::vector<uint32_t>> read_leaves(const std::string& list, uint32_t host
 }
 
 // What may also be said beside a description of the cluster.
-Result<topo::LinkDefaults> read_defaults(const Words& words, topo::LinkDefaults defaults) {
-    const auto rate = read_rate(words, "--rate", defaults.bits_per_s);
+Result<topo::LinkDefaults> read_defaults(const CommandLine& command_line,
+                                         topo::LinkDefaults defaults) {
+    const auto rate = read_rate(command_line, "--rate", defaults.bits_per_s);
     if (!rate) return rate.error();
     defaults.bits_per_s = rate.value();
-    if (words.has("--rate")) defaults.trunk_bits_per_s = 0;
-    if (const std::string* text = words.find("--latency")) {
+    if (command_line.has("--rate")) defaults.trunk_bits_per_s = 0;
+    if (const std::string* text = command_line.find("--latency")) {
         const auto time = parse_duration(*text);
         if (!time || *time < 2) {
             return wrong_value("--latency", *text, "a time such as 1us or 1.5ms");
@@ -84,26 +86,26 @@ void reorder(const JobHosts& job, topo::Fabric& fabric) {
     fabric.number_of_host = job.order;
 }
 
-Result<NamedFabric> plain_fabric(const Words& words, const JobHosts& job,
+Result<NamedFabric> plain_fabric(const CommandLine& command_line, const JobHosts& job,
                                  const price::ClusterParameters& parameters) {
     const auto hosts = static_cast<uint32_t>(job.order.size());
     std::vector<uint32_t> leaves{hosts};
-    if (const std::string* text = words.find("--leaves")) {
+    if (const std::string* text = command_line.find("--leaves")) {
         auto read = read_leaves(*text, hosts);
         if (!read) return read.error();
         leaves = std::move(read.value());
     }
     topo::Fabric fabric = topo::Fabric::leaves(leaves);
-    const auto defaults = read_defaults(words, parameters.links);
+    const auto defaults = read_defaults(command_line, parameters.links);
     if (!defaults) return defaults.error();
     fabric.host_bits_per_s = defaults.value().bits_per_s;
     fabric.latency_ns = defaults.value().latency_ns;
     fabric.trunk_latency_ns = defaults.value().trunk_latency_ns;
     const uint64_t trunks = defaults.value().trunk_bits_per_s;
-    const auto trunk = read_rate(words, "--trunk", trunks ? trunks : fabric.host_bits_per_s);
+    const auto trunk = read_rate(command_line, "--trunk", trunks ? trunks : fabric.host_bits_per_s);
     if (!trunk) return trunk.error();
     fabric.trunk_bits_per_s = trunk.value();
-    if (words.has("--trunk") && fabric.switches() < 2) {
+    if (command_line.has("--trunk") && fabric.switches() < 2) {
         return wrong("--trunk: there is but one switch; see --leaves");
     }
     std::string text = text_of(fabric);
@@ -112,21 +114,22 @@ Result<NamedFabric> plain_fabric(const Words& words, const JobHosts& job,
 }
 
 // What a description says may not be said again: nobody would know which of both holds.
-Result<Done> check_beside_file(const Words& words, const topo::SwitchTree& tree,
+Result<Done> check_beside_file(const CommandLine& command_line, const topo::SwitchTree& tree,
                                const std::string& source) {
     for (const char* option : {"--leaves", "--trunk"}) {
-        if (words.has(option)) return wrong(fmt::format("{}: not with --fabric", option));
+        if (command_line.has(option)) return wrong(fmt::format("{}: not with --fabric", option));
     }
     const auto known = [&](std::string_view option, std::string_view what) {
         return wrong(
             fmt::format("{}: {} says the {} of every link here", option, printable(source), what));
     };
-    if (words.has("--rate") && !topo::lacks_rate(tree)) return known("--rate", "rate");
-    if (words.has("--latency") && !topo::lacks_latency(tree)) return known("--latency", "latency");
+    if (command_line.has("--rate") && !topo::lacks_rate(tree)) return known("--rate", "rate");
+    if (command_line.has("--latency") && !topo::lacks_latency(tree))
+        return known("--latency", "latency");
     return Done{};
 }
 
-Result<NamedFabric> described_fabric(const Words& words, const JobHosts& job,
+Result<NamedFabric> described_fabric(const CommandLine& command_line, const JobHosts& job,
                                      std::span<const uint32_t> others,
                                      const price::ClusterParameters& parameters) {
     const topo::Topology& topology = *job.cluster->topology;
@@ -138,10 +141,10 @@ Result<NamedFabric> described_fabric(const Words& words, const JobHosts& job,
     for (const uint32_t host : others) named.host_names.push_back(topology.hosts[host].name);
     const explain::FabricView view{
         topology, topo::restrict_tree(job.cluster->tree, hosts), named.host_names, {}};
-    if (const auto done = check_beside_file(words, view.tree, topology.source); !done) {
+    if (const auto done = check_beside_file(command_line, view.tree, topology.source); !done) {
         return done.error();
     }
-    const auto defaults = read_defaults(words, parameters.links);
+    const auto defaults = read_defaults(command_line, parameters.links);
     if (!defaults) return defaults.error();
     auto fabric = topo::fabric_of(view.tree, defaults.value());
     if (!fabric) {
@@ -164,13 +167,13 @@ Result<NamedFabric> described_fabric(const Words& words, const JobHosts& job,
 
 std::span<const OptionDoc> fabric_options() { return kFabricOptions; }
 
-Result<NamedFabric> read_fabric(const Words& words, const JobHosts& job,
+Result<NamedFabric> read_fabric(const CommandLine& command_line, const JobHosts& job,
                                 std::span<const uint32_t> others,
                                 const price::ClusterParameters& assumed) {
-    const auto parameters = read_parameters(words, assumed);
+    const auto parameters = read_parameters(command_line, assumed);
     if (!parameters) return parameters.error();
-    return job.cluster ? described_fabric(words, job, others, parameters.value())
-                       : plain_fabric(words, job, parameters.value());
+    return job.cluster ? described_fabric(command_line, job, others, parameters.value())
+                       : plain_fabric(command_line, job, parameters.value());
 }
 
 }  // namespace tutti::cli

@@ -33,7 +33,7 @@ inline select::Cluster priced_cluster(const NamedFabric& named) {
 }
 // others: hosts of the described cluster that are on the fabric behind the call's own. assumed:
 // what holds where there is no --parameters.
-Result<NamedFabric> read_fabric(const Words& words, const JobHosts& job,
+Result<NamedFabric> read_fabric(const CommandLine& command_line, const JobHosts& job,
                                 std::span<const uint32_t> others = {},
                                 const price::ClusterParameters& assumed = {});
 

@@ -58,10 +58,11 @@ std::string summary_of(const topo::Topology& topology, const topo::SwitchTree& t
                        counted(levels, "level", "levels"));
 }
 
-Result<explain::FabricView> view_of_ranks(const DescribedCluster& cluster, const Words& words) {
-    const auto ranks = words.count("--ranks", 1, 1, kRanksMax);
+Result<explain::FabricView> view_of_ranks(const DescribedCluster& cluster,
+                                          const CommandLine& command_line) {
+    const auto ranks = command_line.count("--ranks", 1, 1, kRanksMax);
     if (!ranks) return ranks.error();
-    const auto job = read_job_hosts(words, static_cast<uint32_t>(ranks.value()), cluster);
+    const auto job = read_job_hosts(command_line, static_cast<uint32_t>(ranks.value()), cluster);
     if (!job) return job.error();
     auto view =
         explain::view_at(*cluster.topology, cluster.tree, job.value().names, job.value().found);
@@ -72,18 +73,20 @@ Result<explain::FabricView> view_of_ranks(const DescribedCluster& cluster, const
     return view;
 }
 
-Result<Done> print_tree(topo::Topology topology, const Words& words) {
+Result<Done> print_tree(topo::Topology topology, const CommandLine& command_line) {
     auto tree = topo::make_switch_tree(topology);
     if (!tree) return tree.error();
     const DescribedCluster cluster{std::make_shared<const topo::Topology>(std::move(topology)),
                                    std::move(tree.value())};
-    const auto view = words.has("--ranks") ? view_of_ranks(cluster, words)
-                                           : view_of_hosts(*cluster.topology, cluster.tree, words);
+    const auto view = command_line.has("--ranks")
+                          ? view_of_ranks(cluster, command_line)
+                          : view_of_hosts(*cluster.topology, cluster.tree, command_line);
     if (!view) return view.error();
     const std::string summary = summary_of(*cluster.topology, cluster.tree);
-    const std::string* file = words.find("--svg");
+    const std::string* file = command_line.find("--svg");
     if (!file) {
-        if (!words.has("--hosts") && !words.has("--ranks")) fmt::print("{}\n\n", summary);
+        if (!command_line.has("--hosts") && !command_line.has("--ranks"))
+            fmt::print("{}\n\n", summary);
         fmt::print("{}", fabric_text(view.value()));
         return Done{};
     }
@@ -94,15 +97,15 @@ Result<Done> print_tree(topo::Topology topology, const Words& words) {
     return wrong(fmt::format("--svg: {}: {}", printable(*file), problem));
 }
 
-Result<Done> discover(const Words& words) {
+Result<Done> discover(const CommandLine& command_line) {
     for (const char* option : {"--fabric", "--hosts", "--ranks", "--svg", "--toml"}) {
-        if (words.has(option)) return wrong(fmt::format("{}: not with --discover", option));
+        if (command_line.has(option)) return wrong(fmt::format("{}: not with --discover", option));
     }
-    if (!words.others().empty()) {
-        return wrong(
-            fmt::format("fabric: unexpected word {}; see -o", printable(words.others().front())));
+    if (!command_line.others().empty()) {
+        return wrong(fmt::format("fabric: unexpected word {}; see -o",
+                                 printable(command_line.others().front())));
     }
-    const std::string* file = words.find("-o");
+    const std::string* file = command_line.find("-o");
     if (file) {
         const auto obstacle = files::obstacle(*file);
         if (!obstacle.empty()) return wrong(fmt::format("-o: {}: {}", printable(*file), obstacle));
@@ -119,20 +122,20 @@ Result<Done> discover(const Words& words) {
     return wrong(fmt::format("-o: {}: {}", printable(*file), problem));
 }
 
-Result<Done> show(const Words& words) {
-    if (words.has("--discover")) return discover(words);
-    if (words.has("-o")) return wrong("-o: only with --discover");
-    if (words.has("--placement") && !words.has("--ranks")) {
+Result<Done> show(const CommandLine& command_line) {
+    if (command_line.has("--discover")) return discover(command_line);
+    if (command_line.has("-o")) return wrong("-o: only with --discover");
+    if (command_line.has("--placement") && !command_line.has("--ranks")) {
         return wrong("--placement needs --ranks");
     }
     for (const char* option : {"--hosts", "--ranks", "--svg"}) {
-        if (words.has("--toml") && words.has(option)) {
+        if (command_line.has("--toml") && command_line.has(option)) {
             return wrong(fmt::format("{}: not with --toml", option));
         }
     }
-    auto topology = read_named_topology("fabric", words, words.others());
+    auto topology = read_named_topology("fabric", command_line, command_line.others());
     if (!topology) return topology.error();
-    if (!words.has("--toml")) return print_tree(std::move(topology.value()), words);
+    if (!command_line.has("--toml")) return print_tree(std::move(topology.value()), command_line);
     fmt::print("{}", topo::print_own(topology.value()));
     return Done{};
 }
@@ -140,13 +143,14 @@ Result<Done> show(const Words& words) {
 }  // namespace
 
 int fabric_main(std::span<const std::string> arguments) {
-    const auto words = Words::parse("fabric", arguments, kFabricCommandOptions);
-    if (words && words.value().wants_help()) {
+    const auto command_line = CommandLine::parse("fabric", arguments, kFabricCommandOptions);
+    if (command_line && command_line.value().wants_help()) {
         fmt::print("{}", help_text(kFabricSummary, "tutti fabric [FILE] [options]",
                                    kFabricCommandOptions));
         return 0;
     }
-    const auto done = words ? show(words.value()) : Result<Done>(words.error());
+    const auto done =
+        command_line ? show(command_line.value()) : Result<Done>(command_line.error());
     if (done) return 0;
     fmt::print(stderr, "tutti: {}\n", done.error().message);
     return 2;

@@ -7,6 +7,6 @@
 namespace tutti::cli {
 
 // `tutti fabric`; words behind the subcommand. Returns the exit status.
-int fabric_main(std::span<const std::string> words);
+int fabric_main(std::span<const std::string> arguments);
 
 }  // namespace tutti::cli

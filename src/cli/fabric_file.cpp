@@ -15,9 +15,9 @@
 namespace tutti::cli {
 namespace {
 
-Result<std::string> file_of(std::string_view command, const Words& words,
+Result<std::string> file_of(std::string_view command, const CommandLine& command_line,
                             std::span<const std::string> others) {
-    const std::string* option = words.find("--fabric");
+    const std::string* option = command_line.find("--fabric");
     const size_t named = others.size() + (option ? 1 : 0);
     if (named > 1) {
         return wrong(fmt::format("{}: unexpected word {}", command, printable(others.back())));
@@ -52,9 +52,10 @@ void warn_of_unknown_hosts(const topo::Topology& topology,
                unknown.size() == 1 ? "its" : "their", printable(topo::fold_hostlist(unknown)));
 }
 
-Result<topo::Topology> read_named_topology(std::string_view command, const Words& words,
+Result<topo::Topology> read_named_topology(std::string_view command,
+                                           const CommandLine& command_line,
                                            std::span<const std::string> others) {
-    const auto name = file_of(command, words, others);
+    const auto name = file_of(command, command_line, others);
     if (!name) return name.error();
     return read_fabric_file(name.value());
 }
@@ -76,9 +77,9 @@ Result<std::vector<std::string>> read_host_names(std::string_view option, const 
     return names;
 }
 
-Result<Done> check_number(const Words& words, std::string_view option,
+Result<Done> check_number(const CommandLine& command_line, std::string_view option,
                           const topo::Topology& topology) {
-    const std::string* text = words.find(option);
+    const std::string* text = command_line.find(option);
     if (!text || topo::find_hosts(topology, std::span(text, 1)).front() == topo::kNoNode) {
         return Done{};
     }
@@ -86,12 +87,13 @@ Result<Done> check_number(const Words& words, std::string_view option,
                              option, *text, *text));
 }
 
-Result<std::vector<std::string>> first_hosts(const Words& words, std::string_view option,
+Result<std::vector<std::string>> first_hosts(const CommandLine& command_line,
+                                             std::string_view option,
                                              const topo::Topology& topology, uint64_t most) {
     most = std::min(most, uint64_t{topology.hosts.size()});
-    const auto count = words.count(option, most, 1, most);
+    const auto count = command_line.count(option, most, 1, most);
     if (!count) return count.error();
-    if (const auto done = check_number(words, option, topology); !done) return done.error();
+    if (const auto done = check_number(command_line, option, topology); !done) return done.error();
     std::vector<std::string> names;
     for (uint64_t host = 0; host < count.value(); ++host) {
         names.push_back(topology.hosts[host].name);
@@ -100,11 +102,12 @@ Result<std::vector<std::string>> first_hosts(const Words& words, std::string_vie
 }
 
 Result<explain::FabricView> view_of_hosts(const topo::Topology& topology,
-                                          const topo::SwitchTree& tree, const Words& words) {
-    const std::string* list = words.find("--hosts");
+                                          const topo::SwitchTree& tree,
+                                          const CommandLine& command_line) {
+    const std::string* list = command_line.find("--hosts");
     if (!list) return explain::whole_view(topology, tree);
     const auto hosts = is_number(*list)
-                           ? first_hosts(words, "--hosts", topology, topology.hosts.size())
+                           ? first_hosts(command_line, "--hosts", topology, topology.hosts.size())
                            : read_host_names("--hosts", *list);
     if (!hosts) return hosts.error();
     std::vector<std::string> unknown;

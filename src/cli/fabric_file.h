@@ -18,7 +18,8 @@ namespace tutti::cli {
 Result<topo::Topology> read_fabric_file(const std::string& name);
 // `others`: the words that are no options and may name the file. Where neither they nor --fabric
 // do, the file is searched for (site/fabric_search.h). `command`: for messages.
-Result<topo::Topology> read_named_topology(std::string_view command, const Words& words,
+Result<topo::Topology> read_named_topology(std::string_view command,
+                                           const CommandLine& command_line,
                                            std::span<const std::string> others);
 
 // Whether what stands behind an option is a number of hosts, not their names: all of it is digits,
@@ -27,15 +28,17 @@ bool is_number(std::string_view word);
 // Names of hosts behind an option, each once.
 Result<std::vector<std::string>> read_host_names(std::string_view option, const std::string& list);
 // The number of hosts behind an option is an error where a host has it for its name.
-Result<Done> check_number(const Words& words, std::string_view option,
+Result<Done> check_number(const CommandLine& command_line, std::string_view option,
                           const topo::Topology& topology);
 // The names of the topology's first hosts, as many as the number behind an option says.
-Result<std::vector<std::string>> first_hosts(const Words& words, std::string_view option,
+Result<std::vector<std::string>> first_hosts(const CommandLine& command_line,
+                                             std::string_view option,
                                              const topo::Topology& topology, uint64_t most);
 
 // Those of --hosts in that order, or all. Says on standard error which the topology does not have.
 Result<explain::FabricView> view_of_hosts(const topo::Topology& topology,
-                                          const topo::SwitchTree& tree, const Words& words);
+                                          const topo::SwitchTree& tree,
+                                          const CommandLine& command_line);
 
 // One line on standard error, if there are any.
 void warn_of_unknown_hosts(const topo::Topology& topology, const std::vector<std::string>& unknown);

@@ -50,12 +50,12 @@ struct Request {
     std::string name;  // empty: after the file
 };
 
-Result<Request> read_request(const Words& words) {
+Result<Request> read_request(const CommandLine& command_line) {
     Request request;
-    const auto ranks = words.count("--ranks-per-host", 1, 1, kRanksPerHostMax);
+    const auto ranks = command_line.count("--ranks-per-host", 1, 1, kRanksPerHostMax);
     if (!ranks) return ranks.error();
     request.ranks_per_host = ranks.value();
-    if (const std::string* name = words.find("--name")) {
+    if (const std::string* name = command_line.find("--name")) {
         constexpr size_t kNameMax = 64;
         if (generate::identifier_of(*name) != *name || name->size() > kNameMax) {
             return wrong_value("--name", *name, "letters, digits and _, at most 64");
@@ -79,32 +79,33 @@ struct Job {
     std::string ranks;                   // who is where, for people
 };
 
-bool is_listed(const Words& words) {
-    const std::string* word = words.find("--placement");
+bool is_listed(const CommandLine& command_line) {
+    const std::string* word = command_line.find("--placement");
     return word && !is_way_of_placing(*word);
 }
 
-Result<uint64_t> hosts_told(const Words& words, const topo::Topology& topology) {
-    const std::string* list = words.find("--hosts");
+Result<uint64_t> hosts_told(const CommandLine& command_line, const topo::Topology& topology) {
+    const std::string* list = command_line.find("--hosts");
     if (!list) return topology.hosts.size();
     const auto names = is_number(*list)
-                           ? first_hosts(words, "--hosts", topology, topology.hosts.size())
+                           ? first_hosts(command_line, "--hosts", topology, topology.hosts.size())
                            : read_host_names("--hosts", *list);
     if (!names) return names.error();
     return names.value().size();
 }
 
-Result<uint32_t> ranks_told(const Words& words, const topo::Topology& topology,
+Result<uint32_t> ranks_told(const CommandLine& command_line, const topo::Topology& topology,
                             uint64_t ranks_per_host) {
-    if (is_listed(words)) {
-        if (words.has("--ranks-per-host")) {
+    if (is_listed(command_line)) {
+        if (command_line.has("--ranks-per-host")) {
             return wrong("--ranks-per-host: --placement tells the host of each rank");
         }
-        const auto names = topo::expand_hostlist(*words.find("--placement"), topo::kHostsMax);
+        const auto names =
+            topo::expand_hostlist(*command_line.find("--placement"), topo::kHostsMax);
         // What is no list is told by whoever reads it.
         return names ? static_cast<uint32_t>(names.value().size()) : 1;
     }
-    const auto hosts = hosts_told(words, topology);
+    const auto hosts = hosts_told(command_line, topology);
     if (!hosts) return hosts.error();
     const uint64_t count = hosts.value() * ranks_per_host;
     if (count > kRingRanksMax) {
@@ -114,9 +115,10 @@ Result<uint32_t> ranks_told(const Words& words, const topo::Topology& topology,
     return static_cast<uint32_t>(count);
 }
 
-std::string ranks_text(const Words& words, const JobHosts& job, uint64_t ranks_per_host) {
+std::string ranks_text(const CommandLine& command_line, const JobHosts& job,
+                       uint64_t ranks_per_host) {
     const std::string hosts = explain::counted(job.hosts, "host", "hosts");
-    if (is_listed(words)) return fmt::format("N = {} on {}, as listed", job.ranks, hosts);
+    if (is_listed(command_line)) return fmt::format("N = {} on {}, as listed", job.ranks, hosts);
     std::string dealt = job.placed.empty() ? "block by block" : job.placed;
     if (ranks_per_host == 1 && !job.placed.starts_with("random")) dealt = "rank after rank";
     if (job.hosts == 1 && ranks_per_host > 1) dealt.clear();
@@ -124,15 +126,16 @@ std::string ranks_text(const Words& words, const JobHosts& job, uint64_t ranks_p
                        dealt.empty() ? "" : ", ", dealt, job.ranks);
 }
 
-Result<Job> read_job(const Words& words, const Request& request) {
-    auto topology = read_named_topology("generate", words, std::span(words.others()).subspan(1));
+Result<Job> read_job(const CommandLine& command_line, const Request& request) {
+    auto topology =
+        read_named_topology("generate", command_line, std::span(command_line.others()).subspan(1));
     if (!topology) return topology.error();
     auto tree = topo::make_switch_tree(topology.value());
     if (!tree) return tree.error();
-    const auto ranks = ranks_told(words, topology.value(), request.ranks_per_host);
+    const auto ranks = ranks_told(command_line, topology.value(), request.ranks_per_host);
     if (!ranks) return ranks.error();
     const auto hosts = read_job_hosts(
-        words, ranks.value(),
+        command_line, ranks.value(),
         DescribedCluster{std::make_shared<const topo::Topology>(std::move(topology.value())),
                          std::move(tree.value())});
     if (!hosts) return hosts.error();
@@ -141,7 +144,7 @@ Result<Job> read_job(const Words& words, const Request& request) {
         cluster.topology,
         explain::view_at(*cluster.topology, cluster.tree, hosts.value().names, hosts.value().found),
         {},
-        ranks_text(words, hosts.value(), request.ranks_per_host)};
+        ranks_text(command_line, hosts.value(), request.ranks_per_host)};
     const topo::Placement placement = hosts.value().placement();
     for (uint32_t rank = 0; rank < ranks.value(); ++rank) {
         job.host_of_rank.push_back(placement.node_of(rank));
@@ -149,12 +152,12 @@ Result<Job> read_job(const Words& words, const Request& request) {
     return job;
 }
 
-generate::Labels labels_of(const Job& job, const Request& request, const Words& words,
+generate::Labels labels_of(const Job& job, const Request& request, const CommandLine& command_line,
                            std::span<const std::string> arguments) {
     const explain::FabricView& view = job.view;
     generate::Labels labels;
     labels.name = request.name.empty() ? name_of_file(view.topology.source) : request.name;
-    const std::string* file = words.find("-o");
+    const std::string* file = command_line.find("-o");
     labels.file = file ? std::filesystem::path(*file).filename().string() : labels.name + ".c";
     labels.command = {"tutti", "generate"};
     labels.command.insert(labels.command.end(), arguments.begin(), arguments.end());
@@ -168,25 +171,29 @@ generate::Labels labels_of(const Job& job, const Request& request, const Words& 
     return labels;
 }
 
-Result<std::string> source_of(const Words& words, std::span<const std::string> arguments) {
-    const auto request = read_request(words);
+Result<std::string> source_of(const CommandLine& command_line,
+                              std::span<const std::string> arguments) {
+    const auto request = read_request(command_line);
     if (!request) return request.error();
-    const auto job = read_job(words, request.value());
+    const auto job = read_job(command_line, request.value());
     if (!job) return job.error();
     const auto ring = generate::make_ring(job.value().view.tree, job.value().host_of_rank);
-    return generate::allreduce_source(job.value().view.tree, ring,
-                                      labels_of(job.value(), request.value(), words, arguments));
+    return generate::allreduce_source(
+        job.value().view.tree, ring,
+        labels_of(job.value(), request.value(), command_line, arguments));
 }
 
-Result<Done> generate_file(const Words& words, std::span<const std::string> arguments) {
-    if (words.others().empty()) return wrong("generate: which collective? There is allreduce");
-    if (words.others().front() != "allreduce") {
+Result<Done> generate_file(const CommandLine& command_line,
+                           std::span<const std::string> arguments) {
+    if (command_line.others().empty())
+        return wrong("generate: which collective? There is allreduce");
+    if (command_line.others().front() != "allreduce") {
         return wrong(fmt::format("generate: unknown collective {}; there is allreduce",
-                                 printable(words.others().front())));
+                                 printable(command_line.others().front())));
     }
-    const auto text = source_of(words, arguments);
+    const auto text = source_of(command_line, arguments);
     if (!text) return text.error();
-    const std::string* file = words.find("-o");
+    const std::string* file = command_line.find("-o");
     if (!file) {
         fmt::print("{}", text.value());
         return Done{};
@@ -199,13 +206,14 @@ Result<Done> generate_file(const Words& words, std::span<const std::string> argu
 }  // namespace
 
 int generate_main(std::span<const std::string> arguments) {
-    const auto words = Words::parse("generate", arguments, kGenerateOptions);
-    if (words && words.value().wants_help()) {
+    const auto command_line = CommandLine::parse("generate", arguments, kGenerateOptions);
+    if (command_line && command_line.value().wants_help()) {
         fmt::print("{}", help_text(kGenerateSummary, "tutti generate allreduce [options]",
                                    kGenerateOptions));
         return 0;
     }
-    const auto done = words ? generate_file(words.value(), arguments) : Result<Done>(words.error());
+    const auto done = command_line ? generate_file(command_line.value(), arguments)
+                                   : Result<Done>(command_line.error());
     if (done) return 0;
     fmt::print(stderr, "tutti: {}\n", done.error().message);
     return 2;

@@ -7,6 +7,6 @@
 namespace tutti::cli {
 
 // `tutti generate`; words behind the subcommand. Returns the exit status.
-int generate_main(std::span<const std::string> words);
+int generate_main(std::span<const std::string> arguments);
 
 }  // namespace tutti::cli

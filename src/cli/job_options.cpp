@@ -59,25 +59,25 @@ bool is_in_file(const std::string& name, const std::optional<DescribedCluster>& 
 
 // A word alone may as well be a misspelt way of placing: it is a host only where somebody has said
 // so.
-bool is_host(const std::string& word, const Words& words,
+bool is_host(const std::string& word, const CommandLine& command_line,
              const std::optional<DescribedCluster>& cluster) {
     if (is_number(word) || is_in_file(word, cluster)) return true;
-    const std::string* list = words.find("--hosts");
+    const std::string* list = command_line.find("--hosts");
     if (!list) return false;
     const auto names = topo::expand_hostlist(*list, topo::kHostsMax);
     return names && std::count(names.value().begin(), names.value().end(), word) > 0;
 }
 
 // A list of a host for each rank; empty where the word is another way of placing them.
-Result<std::vector<std::string>> listed_hosts(const Words& words, uint32_t ranks,
+Result<std::vector<std::string>> listed_hosts(const CommandLine& command_line, uint32_t ranks,
                                               const std::optional<DescribedCluster>& cluster) {
-    const std::string* word = words.find("--placement");
+    const std::string* word = command_line.find("--placement");
     if (!word || is_way_of_placing(*word)) return std::vector<std::string>{};
     auto names = topo::expand_hostlist(*word, topo::kHostsMax);
     if (!names) return wrong_placement(*word);
     const size_t count = names.value().size();
     const bool is_alone = count == 1 && names.value().front() == *word;
-    if (is_alone && !is_host(*word, words, cluster)) return misspelt_placement(*word);
+    if (is_alone && !is_host(*word, command_line, cluster)) return misspelt_placement(*word);
     if (count == ranks) return names;
     return wrong(fmt::format("--placement: hosts of {}, where there are {}",
                              explain::counted(count, "rank", "ranks"), ranks));
@@ -114,17 +114,17 @@ Result<ToldHosts> usual_hosts(uint32_t ranks, const std::optional<DescribedClust
     return ToldHosts{count, names_of(*cluster->topology, count)};
 }
 
-Result<ToldHosts> told_hosts(const Words& words, uint32_t ranks,
+Result<ToldHosts> told_hosts(const CommandLine& command_line, uint32_t ranks,
                              const std::optional<DescribedCluster>& cluster,
                              const std::vector<std::string>& listed) {
-    const std::string* text = words.find("--hosts");
+    const std::string* text = command_line.find("--hosts");
     if (!text) return usual_hosts(ranks, cluster, listed);
     if (is_number(*text) && !cluster) {
-        const auto count = words.count("--hosts", ranks, 1, ranks);
+        const auto count = command_line.count("--hosts", ranks, 1, ranks);
         if (!count) return count.error();
         return ToldHosts{static_cast<uint32_t>(count.value()), {}};
     }
-    auto names = is_number(*text) ? first_hosts(words, "--hosts", *cluster->topology, ranks)
+    auto names = is_number(*text) ? first_hosts(command_line, "--hosts", *cluster->topology, ranks)
                                   : read_host_names("--hosts", *text);
     if (!names) return names.error();
     const auto count = static_cast<uint32_t>(names.value().size());
@@ -159,11 +159,11 @@ Result<Placing> place_as_listed(const std::vector<std::string>& listed, const To
     return placing;
 }
 
-Result<Placing> place_by_word(const Words& words, uint32_t ranks, const ToldHosts& told,
-                              const std::vector<std::string>& listed) {
+Result<Placing> place_by_word(const CommandLine& command_line, uint32_t ranks,
+                              const ToldHosts& told, const std::vector<std::string>& listed) {
     if (!listed.empty()) return place_as_listed(listed, told);
     const uint32_t hosts = std::min(told.count, ranks);
-    const std::string* word = words.find("--placement");
+    const std::string* word = command_line.find("--placement");
     if (!word || *word == "block") return Placing{};
     if (*word == "round-robin") {
         return Placing{topo::hosts_by_turns(ranks, hosts), *word};
@@ -194,8 +194,9 @@ void number_hosts(const ToldHosts& told, JobHosts& job) {
 }
 
 // Of hosts that were named one by one.
-void say_who_is_left_out(const Words& words, const ToldHosts& told, const JobHosts& job) {
-    const std::string* text = words.find("--hosts");
+void say_who_is_left_out(const CommandLine& command_line, const ToldHosts& told,
+                         const JobHosts& job) {
+    const std::string* text = command_line.find("--hosts");
     if (!text || is_number(*text) || job.hosts == told.count) return;
     std::vector<std::string> others;
     for (uint32_t host = job.hosts; host < told.count; ++host) {
@@ -216,9 +217,9 @@ std::optional<topo::SwitchTree> JobHosts::tree() const {
     return topo::restrict_tree(cluster->tree, found);
 }
 
-Result<std::optional<DescribedCluster>> read_cluster(const Words& words) {
+Result<std::optional<DescribedCluster>> read_cluster(const CommandLine& command_line) {
     std::optional<DescribedCluster> none;
-    const std::string* file = words.find("--fabric");
+    const std::string* file = command_line.find("--fabric");
     if (!file) return none;
     auto topology = read_fabric_file(*file);
     if (!topology) return topology.error();
@@ -229,13 +230,13 @@ Result<std::optional<DescribedCluster>> read_cluster(const Words& words) {
                          std::move(tree.value())});
 }
 
-Result<JobHosts> read_job_hosts(const Words& words, uint32_t ranks,
+Result<JobHosts> read_job_hosts(const CommandLine& command_line, uint32_t ranks,
                                 std::optional<DescribedCluster> cluster) {
-    const auto listed = listed_hosts(words, ranks, cluster);
+    const auto listed = listed_hosts(command_line, ranks, cluster);
     if (!listed) return listed.error();
-    const auto told = told_hosts(words, ranks, cluster, listed.value());
+    const auto told = told_hosts(command_line, ranks, cluster, listed.value());
     if (!told) return told.error();
-    auto placing = place_by_word(words, ranks, told.value(), listed.value());
+    auto placing = place_by_word(command_line, ranks, told.value(), listed.value());
     if (!placing) return placing.error();
     JobHosts job;
     job.ranks = ranks;
@@ -246,7 +247,7 @@ Result<JobHosts> read_job_hosts(const Words& words, uint32_t ranks,
     for (uint32_t host = 0; host < job.hosts; ++host) {
         job.names.push_back(told.value().names[job.order[host]]);
     }
-    say_who_is_left_out(words, told.value(), job);
+    say_who_is_left_out(command_line, told.value(), job);
     if (!cluster) return job;
     // It tells which two names are one host.
     std::vector<std::string> unknown;

@@ -46,10 +46,10 @@ struct JobHosts {
 };
 
 // The file of --fabric; none where there is no such word.
-Result<std::optional<DescribedCluster>> read_cluster(const Words& words);
+Result<std::optional<DescribedCluster>> read_cluster(const CommandLine& command_line);
 // cluster: what read_cluster() gave. Says on standard error which hosts the file does not have, and
 // which that --hosts names have no rank.
-Result<JobHosts> read_job_hosts(const Words& words, uint32_t ranks,
+Result<JobHosts> read_job_hosts(const CommandLine& command_line, uint32_t ranks,
                                 std::optional<DescribedCluster> cluster);
 // Whether --placement deals ranks out by this word; else it lists the host of each.
 bool is_way_of_placing(std::string_view word);

@@ -97,9 +97,9 @@ Result<std::vector<MeasuredCalls>> parse_measured_calls(std::string_view text,
     return found;
 }
 
-Result<std::vector<MeasuredCalls>> read_measured_calls(const Words& words,
+Result<std::vector<MeasuredCalls>> read_measured_calls(const CommandLine& command_line,
                                                        const explain::Scenario& scenario) {
-    const std::string* name = words.find(kAgainstOption.name);
+    const std::string* name = command_line.find(kAgainstOption.name);
     if (name == nullptr) return std::vector<MeasuredCalls>{};
     const auto wrong = [&](const Error& error) {
         return Error{ErrorCode::kArgument, fmt::format("{}: {}: {}", kAgainstOption.name,
@@ -117,10 +117,10 @@ Result<std::vector<MeasuredCalls>> read_measured_calls(const Words& words,
     return found;
 }
 
-void print_measured_calls(const Words& words, const std::vector<MeasuredCalls>& all,
+void print_measured_calls(const CommandLine& command_line, const std::vector<MeasuredCalls>& all,
                           const explain::Scenario& scenario, const topo::Placement& placement,
                           const select::Cluster& cluster, select::Prices* chooses) {
-    const std::string* name = words.find(kAgainstOption.name);
+    const std::string* name = command_line.find(kAgainstOption.name);
     if (name == nullptr) return;
     fmt::print("\n{:20} {:>9} {:>12} {:>10} {:>10} {:>9}\n", printable(*name), "calls", "bytes",
                "measured", "predicted", "off");

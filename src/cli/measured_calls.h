@@ -30,10 +30,10 @@ Result<std::vector<MeasuredCalls>> parse_measured_calls(std::string_view text,
                                                         uint32_t ranks);
 
 // Of the file behind the option; none where it is not there. An error is one line.
-Result<std::vector<MeasuredCalls>> read_measured_calls(const Words& words,
+Result<std::vector<MeasuredCalls>> read_measured_calls(const CommandLine& command_line,
                                                        const explain::Scenario& scenario);
 // Where the option is there. chooses: nullptr where the built-in rules do.
-void print_measured_calls(const Words& words, const std::vector<MeasuredCalls>& all,
+void print_measured_calls(const CommandLine& command_line, const std::vector<MeasuredCalls>& all,
                           const explain::Scenario& scenario, const topo::Placement& placement,
                           const select::Cluster& cluster, select::Prices* chooses);
 

@@ -18,9 +18,9 @@ bool looks_like_a_file(std::string_view word) {
 
 }  // namespace
 
-Result<price::ClusterParameters> read_parameters(const Words& words,
+Result<price::ClusterParameters> read_parameters(const CommandLine& command_line,
                                                  const price::ClusterParameters& assumed) {
-    const std::string* word = words.find(kParametersOption.name);
+    const std::string* word = command_line.find(kParametersOption.name);
     if (!word) return assumed;
     if (const select::Preset* preset = select::find_preset(*word)) return preset->parameters;
     if (!looks_like_a_file(*word)) {

@@ -16,7 +16,7 @@ inline constexpr OptionDoc kParametersOption{
     "(docs/formats/parameters.md)"};
 
 // assumed: where it is not there.
-Result<price::ClusterParameters> read_parameters(const Words& words,
+Result<price::ClusterParameters> read_parameters(const CommandLine& command_line,
                                                  const price::ClusterParameters& assumed);
 
 }  // namespace tutti::cli

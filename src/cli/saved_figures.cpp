@@ -150,9 +150,10 @@ Result<explain::MeasuredNode> parse_node_figures(std::string_view text, uint32_t
     return read_node(*best);
 }
 
-Result<std::optional<explain::MeasuredNode>> read_node_figures(const Words& words, uint32_t ranks) {
+Result<std::optional<explain::MeasuredNode>> read_node_figures(const CommandLine& command_line,
+                                                               uint32_t ranks) {
     using Found = std::optional<explain::MeasuredNode>;
-    const std::string* name = words.find(kNodeFiguresOption.name);
+    const std::string* name = command_line.find(kNodeFiguresOption.name);
     if (name == nullptr) return Found{};
     const auto wrong = [&](const Error& error) {
         return Error{ErrorCode::kArgument, fmt::format("{}: {}: {}", kNodeFiguresOption.name,

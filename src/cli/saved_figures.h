@@ -22,6 +22,7 @@ Result<std::string> read_report(const std::string& name);
 Result<explain::MeasuredNode> parse_node_figures(std::string_view text, uint32_t ranks);
 
 // Nothing where the option is not there. An error is one line.
-Result<std::optional<explain::MeasuredNode>> read_node_figures(const Words& words, uint32_t ranks);
+Result<std::optional<explain::MeasuredNode>> read_node_figures(const CommandLine& command_line,
+                                                               uint32_t ranks);
 
 }  // namespace tutti::cli

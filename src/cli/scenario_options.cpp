@@ -38,24 +38,26 @@ constexpr auto kScenarioOptions = std::to_array<OptionDoc>({
     {"--non-commutative", "", "The operator does not commute"},
 });
 
-Result<tutti_collective> read_collective(std::string_view command, const Words& words) {
-    if (words.others().empty()) {
+Result<tutti_collective> read_collective(std::string_view command,
+                                         const CommandLine& command_line) {
+    if (command_line.others().empty()) {
         return wrong(fmt::format("{}: which collective? One of {}", command,
                                  fmt::join(kCollectiveNames, ", ")));
     }
-    if (words.others().size() > 1) {
-        return wrong(fmt::format("{}: unexpected word {}", command, printable(words.others()[1])));
+    if (command_line.others().size() > 1) {
+        return wrong(
+            fmt::format("{}: unexpected word {}", command, printable(command_line.others()[1])));
     }
-    const auto collective = find_collective(words.others()[0]);
-    if (!collective) return unknown_word("collective", words.others()[0], kCollectiveNames);
+    const auto collective = find_collective(command_line.others()[0]);
+    if (!collective) return unknown_word("collective", command_line.others()[0], kCollectiveNames);
     return *collective;
 }
 
-Result<Done> read_hosts(const Words& words, ReadScenario& read) {
+Result<Done> read_hosts(const CommandLine& command_line, ReadScenario& read) {
     Scenario& scenario = read.scenario;
-    auto cluster = read_cluster(words);
+    auto cluster = read_cluster(command_line);
     if (!cluster) return cluster.error();
-    auto job = read_job_hosts(words, scenario.ranks, std::move(cluster.value()));
+    auto job = read_job_hosts(command_line, scenario.ranks, std::move(cluster.value()));
     if (!job) return job.error();
     read.job = std::move(job.value());
     scenario.hosts = read.job.hosts;
@@ -65,20 +67,21 @@ Result<Done> read_hosts(const Words& words, ReadScenario& read) {
     return Done{};
 }
 
-Result<Done> read_team(std::string_view command, const Words& words, ReadScenario& read) {
+Result<Done> read_team(std::string_view command, const CommandLine& command_line,
+                       ReadScenario& read) {
     Scenario& scenario = read.scenario;
-    if (!words.has("--ranks")) return wrong(fmt::format("{}: --ranks is missing", command));
-    const auto ranks = words.count("--ranks", 0, 1, kRanksMax);
+    if (!command_line.has("--ranks")) return wrong(fmt::format("{}: --ranks is missing", command));
+    const auto ranks = command_line.count("--ranks", 0, 1, kRanksMax);
     if (!ranks) return ranks.error();
     scenario.ranks = static_cast<uint32_t>(ranks.value());
-    if (const auto done = read_hosts(words, read); !done) return done.error();
-    const auto root = words.count("--root", 0, 0, scenario.ranks - 1);
+    if (const auto done = read_hosts(command_line, read); !done) return done.error();
+    const auto root = command_line.count("--root", 0, 0, scenario.ranks - 1);
     if (!root) return root.error();
     scenario.root = static_cast<uint32_t>(root.value());
-    if (words.has("--root") && !has_root(scenario.collective)) {
+    if (command_line.has("--root") && !has_root(scenario.collective)) {
         return wrong(fmt::format("--root: {} has none", collective_name(scenario.collective)));
     }
-    scenario.is_commutative = !words.has("--non-commutative");
+    scenario.is_commutative = !command_line.has("--non-commutative");
     if (!scenario.is_commutative && !is_reduction(scenario.collective)) {
         return wrong(fmt::format("--non-commutative: {} has no operator",
                                  collective_name(scenario.collective)));
@@ -86,22 +89,22 @@ Result<Done> read_team(std::string_view command, const Words& words, ReadScenari
     return Done{};
 }
 
-Result<Done> read_settings(const Words& words, std::span<const std::string> environment,
-                           Scenario& scenario) {
+Result<Done> read_settings(const CommandLine& command_line,
+                           std::span<const std::string> environment, Scenario& scenario) {
     auto settings = parse_settings(environment);
     if (!settings) return settings.error();
     scenario.settings = std::move(settings.value());
     if (const auto checked = check_settings(scenario.settings); !checked) return checked.error();
-    if (const std::string* file = words.find("--rules")) {
+    if (const std::string* file = command_line.find("--rules")) {
         scenario.settings.rules_file = *file;
         scenario.settings.rules_text.clear();
     }
-    if (const std::string* file = words.find("--tuned")) {
+    if (const std::string* file = command_line.find("--tuned")) {
         scenario.settings.tuned_file = *file;
         scenario.settings.tuned_name.clear();
         scenario.settings.tuned_text.clear();
     }
-    if (const std::string* mpi = words.find("--mpi")) {
+    if (const std::string* mpi = command_line.find("--mpi")) {
         const auto& known = select::kHostMpiNames;
         if (std::find(known.begin(), known.end(), *mpi) == known.end()) {
             return wrong_value("--mpi", *mpi, "openmpi, mpich or impi");
@@ -124,19 +127,20 @@ std::vector<std::string> settings_in_force() {
 
 std::span<const OptionDoc> scenario_options() { return kScenarioOptions; }
 
-Result<ReadScenario> read_scenario(std::string_view command, const Words& words,
+Result<ReadScenario> read_scenario(std::string_view command, const CommandLine& command_line,
                                    std::span<const std::string> environment) {
     ReadScenario read;
     Scenario& scenario = read.scenario;
-    const auto collective = read_collective(command, words);
+    const auto collective = read_collective(command, command_line);
     if (!collective) return collective.error();
     scenario.collective = collective.value();
-    if (const auto done = read_team(command, words, read); !done) return done.error();
-    if (const auto done = read_settings(words, environment, scenario); !done) return done.error();
+    if (const auto done = read_team(command, command_line, read); !done) return done.error();
+    if (const auto done = read_settings(command_line, environment, scenario); !done)
+        return done.error();
     return read;
 }
 
-Result<NamedFabric> read_priced_fabric(const Words& words, const ReadScenario& read,
+Result<NamedFabric> read_priced_fabric(const CommandLine& command_line, const ReadScenario& read,
                                        std::span<const uint32_t> others,
                                        const sched::Speed& measured) {
     const select::Rules& rules = read.scenario.rules;
@@ -146,20 +150,22 @@ Result<NamedFabric> read_priced_fabric(const Words& words, const ReadScenario& r
         if (rules.preset().empty()) known = select::nearest_preset(measured).parameters;
         known = select::with_measured(known, measured);
     }
-    return read_fabric(words, read.job, others, known);
+    return read_fabric(command_line, read.job, others, known);
 }
 
-std::optional<select::Prices> measured_prices(const Words& words, const explain::Scenario& scenario,
+std::optional<select::Prices> measured_prices(const CommandLine& command_line,
+                                              const explain::Scenario& scenario,
                                               const sched::Shape& shape,
                                               const topo::Placement& placement) {
-    if (words.has(kParametersOption.name)) return {};
+    if (command_line.has(kParametersOption.name)) return {};
     return select::measured_prices(scenario.settings, scenario.rules, shape, placement);
 }
 
-std::optional<select::Prices> choosing_prices(const Words& words, const NamedFabric& named,
+std::optional<select::Prices> choosing_prices(const CommandLine& command_line,
+                                              const NamedFabric& named,
                                               const explain::Scenario& scenario,
                                               const topo::Placement& placement) {
-    if (words.has(kParametersOption.name)) {
+    if (command_line.has(kParametersOption.name)) {
         return select::Prices(placement, priced_cluster(named));
     }
     // As a run has it.
@@ -168,9 +174,9 @@ std::optional<select::Prices> choosing_prices(const Words& words, const NamedFab
     return select::Prices(placement, select::cluster_of(placement, *known));
 }
 
-Result<std::vector<uint64_t>> read_bytes(std::string_view command, const Words& words,
+Result<std::vector<uint64_t>> read_bytes(std::string_view command, const CommandLine& command_line,
                                          const Scenario& scenario) {
-    const std::string* list = words.find("--bytes");
+    const std::string* list = command_line.find("--bytes");
     if (scenario.collective == TUTTI_BARRIER) {
         if (list) return wrong("--bytes: barrier has none");
         return std::vector<uint64_t>{0};

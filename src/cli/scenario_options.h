@@ -32,24 +32,26 @@ struct ReadScenario {
 std::vector<std::string> settings_in_force();
 // environment: the settings in force, as for `tutti run`. --algorithm is for the caller, see
 // force().
-Result<ReadScenario> read_scenario(std::string_view command, const Words& words,
+Result<ReadScenario> read_scenario(std::string_view command, const CommandLine& command_line,
                                    std::span<const std::string> environment);
 // The cluster that its calls across hosts are priced on (--parameters, or those of its rules, or
 // what was measured of messages, if that is known).
-Result<NamedFabric> read_priced_fabric(const Words& words, const ReadScenario& read,
+Result<NamedFabric> read_priced_fabric(const CommandLine& command_line, const ReadScenario& read,
                                        std::span<const uint32_t> others = {},
                                        const sched::Speed& measured = {});
 // By which they are chosen; none where the built-in rules choose. The placement, which is the
 // scenario's, outlives it.
-std::optional<select::Prices> choosing_prices(const Words& words, const NamedFabric& named,
+std::optional<select::Prices> choosing_prices(const CommandLine& command_line,
+                                              const NamedFabric& named,
                                               const explain::Scenario& scenario,
                                               const topo::Placement& placement);
 // Those by measured messages, the shape's; where nobody has told other ones.
-std::optional<select::Prices> measured_prices(const Words& words, const explain::Scenario& scenario,
+std::optional<select::Prices> measured_prices(const CommandLine& command_line,
+                                              const explain::Scenario& scenario,
                                               const sched::Shape& shape,
                                               const topo::Placement& placement);
 // What --bytes lists; one zero for a barrier.
-Result<std::vector<uint64_t>> read_bytes(std::string_view command, const Words& words,
+Result<std::vector<uint64_t>> read_bytes(std::string_view command, const CommandLine& command_line,
                                          const explain::Scenario& scenario);
 
 }  // namespace tutti::cli

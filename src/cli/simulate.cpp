@@ -211,12 +211,12 @@ Result<Done> simulate_one(const Scenario& scenario, const Conditions& around,
     return Done{};
 }
 
-Result<Conditions> read_conditions(const Words& words, const ReadScenario& read) {
+Result<Conditions> read_conditions(const CommandLine& command_line, const ReadScenario& read) {
     Conditions around;
     const JobHosts& job = read.job;
-    const auto background = read_background(words, job);
+    const auto background = read_background(command_line, job);
     if (!background) return background.error();
-    auto named = read_priced_fabric(words, read, background.value().hosts);
+    auto named = read_priced_fabric(command_line, read, background.value().hosts);
     if (!named) return named.error();
     around.named = std::move(named.value());
     around.costs = around.named.parameters.node;
@@ -226,10 +226,10 @@ Result<Conditions> read_conditions(const Words& words, const ReadScenario& read)
     for (uint32_t i = 0; i < background.value().hosts.size(); ++i) {
         around.background.hosts.push_back(job.hosts + i);
     }
-    const auto seed = words.count("--seed", 1, 0, std::numeric_limits<uint64_t>::max());
+    const auto seed = command_line.count("--seed", 1, 0, std::numeric_limits<uint64_t>::max());
     if (!seed) return seed.error();
     around.seed = seed.value();
-    if (const std::string* text = words.find("--skew")) {
+    if (const std::string* text = command_line.find("--skew")) {
         const auto skew = parse_skew(*text);
         if (!skew) return skew.error();
         around.skew = skew.value();
@@ -237,14 +237,14 @@ Result<Conditions> read_conditions(const Words& words, const ReadScenario& read)
     return around;
 }
 
-Result<Done> simulate(const Words& words) {
-    auto read = read_scenario("simulate", words, settings_in_force());
+Result<Done> simulate(const CommandLine& command_line) {
+    auto read = read_scenario("simulate", command_line, settings_in_force());
     if (!read) return read.error();
     Scenario& scenario = read.value().scenario;
-    scenario.has_multicast = words.has("--multicast");
-    const auto sizes = read_bytes("simulate", words, scenario);
+    scenario.has_multicast = command_line.has("--multicast");
+    const auto sizes = read_bytes("simulate", command_line, scenario);
     if (!sizes) return sizes.error();
-    auto found = read_conditions(words, read.value());
+    auto found = read_conditions(command_line, read.value());
     if (!found) return found.error();
     Conditions& around = found.value();
     if (scenario.hosts == 1) {
@@ -252,7 +252,7 @@ Result<Done> simulate(const Words& words) {
                      "simulate: on one host no message is sent; tutti explain says what runs in "
                      "shared memory, tutti bench measures it; see also --hosts"};
     }
-    const std::string* name = words.find("--algorithm");
+    const std::string* name = command_line.find("--algorithm");
     const bool are_all = name && *name == "all";
     if (name && !are_all) {
         if (auto done = scenario.force(*name, "--algorithm"); !done) return done.error();
@@ -261,7 +261,7 @@ Result<Done> simulate(const Words& words) {
     const std::string unskewed = around.skew ? around.skew->obstacle(placement.ranks()) : "";
     if (!unskewed.empty()) return Error{ErrorCode::kArgument, "simulate: " + unskewed};
     const uint32_t together = placement.members_max();
-    const auto measured = read_node_figures(words, together);
+    const auto measured = read_node_figures(command_line, together);
     if (!measured) return measured.error();
     if (measured.value()) {
         const explain::MeasuredNode& node = *measured.value();
@@ -269,7 +269,7 @@ Result<Done> simulate(const Words& words) {
                                             explain::tuning_of(node, scenario.settings, together));
         fmt::print("within a host: {}\n", node.text());
     }
-    auto prices = choosing_prices(words, around.named, scenario, placement);
+    auto prices = choosing_prices(command_line, around.named, scenario, placement);
     bool is_first = true;
     for (const uint64_t bytes : sizes.value()) {
         if (!is_first) fmt::print("\n");
@@ -296,8 +296,8 @@ int simulate_main(std::span<const std::string> arguments) {
     const auto background = background_options();
     options.insert(options.end(), background.begin(), background.end());
     options.insert(options.end(), kSimulateOptions.begin(), kSimulateOptions.end());
-    const auto words = Words::parse("simulate", arguments, options);
-    if (words && words.value().wants_help()) {
+    const auto command_line = CommandLine::parse("simulate", arguments, options);
+    if (command_line && command_line.value().wants_help()) {
         fmt::print("{}", help_text("How long calls take on a cluster, in virtual time: the real "
                                    "schedules, run by the real code\non a simulated network. "
                                    "--algorithm all compares all; --bytes takes a list.",
@@ -305,7 +305,8 @@ int simulate_main(std::span<const std::string> arguments) {
                                    options));
         return 0;
     }
-    const auto done = words ? simulate(words.value()) : Result<Done>(words.error());
+    const auto done =
+        command_line ? simulate(command_line.value()) : Result<Done>(command_line.error());
     if (done) return 0;
     fmt::print(stderr, "tutti: {}\n", done.error().message);
     return 2;

@@ -8,6 +8,6 @@
 namespace tutti::cli {
 
 // words: what follows "simulate". Returns the exit status.
-int simulate_main(std::span<const std::string> words);
+int simulate_main(std::span<const std::string> arguments);
 
 }  // namespace tutti::cli

@@ -92,8 +92,8 @@ void tell_what_comes_before(const std::string& output) {
 }
 
 // Ranks may start in another directory.
-Result<std::string> output_file(const Words& words) {
-    const std::string* named = words.find("-o");
+Result<std::string> output_file(const CommandLine& command_line) {
+    const std::string* named = command_line.find("-o");
     const auto file = named ? Result<std::string>(*named) : usual_file();
     if (!file) return file;
     if (const auto problem = files::obstacle(file.value()); !problem.empty()) {
@@ -164,22 +164,23 @@ bool was_on_one_host(const std::string& file) {
 
 // A program behind the launcher, which would be run with Tutti's own words as its arguments; empty
 // where there is none. The value of an option that is not known passes.
-std::string program_of(const std::vector<std::string>& words) {
+std::string program_of(const std::vector<std::string>& command_line) {
     const std::string path = environment_text("PATH");
     const IsProgram is_program = [&](const std::string& word) {
         return find_program(word, path).has_value();
     };
-    const auto launch = make_launch(words, path);
+    const auto launch = make_launch(command_line, path);
     if (!launch || launch.value().style == Style::kInherit) return {};
     const Style style = launch.value().style;
     for (const AppContext& context :
-         split_contexts(words, launch.value().launcher, style, is_program)) {
-        if (context.application != context.end) return words[context.application];
+         split_contexts(command_line, launch.value().launcher, style, is_program)) {
+        if (context.application != context.end) return command_line[context.application];
         for (size_t i = context.begin; i < context.end; ++i) {
-            if (!words[i].starts_with('-')) return words[i];
-            const std::string next = i + 1 < context.end ? words[i + 1] : "";
-            const size_t values = option_values(style, words[i], next);
-            const bool may_have_one = values == 0 && words[i].find('=') == std::string::npos &&
+            if (!command_line[i].starts_with('-')) return command_line[i];
+            const std::string next = i + 1 < context.end ? command_line[i + 1] : "";
+            const size_t values = option_values(style, command_line[i], next);
+            const bool may_have_one = values == 0 &&
+                                      command_line[i].find('=') == std::string::npos &&
                                       !next.starts_with('-') && next.find('/') == std::string::npos;
             i += may_have_one ? 1 : values;
         }
@@ -188,24 +189,26 @@ std::string program_of(const std::vector<std::string>& words) {
 }
 
 int run_job(const std::vector<std::string>& launcher, const TuneOptions& options) {
-    std::vector<std::string> words;
+    std::vector<std::string> command_line;
     // A former file, of this cluster or of another one, has no part in it.
-    words.push_back("--tuned=" + (options.from.empty() ? "off" : options.from));
+    command_line.push_back("--tuned=" + (options.from.empty() ? "off" : options.from));
     if (!options.from.empty()) {
         // Tried before it is known whether it wins.
-        if (!says_multicast() && !was_on_one_host(options.from)) words.emplace_back("--mcast=on");
+        if (!says_multicast() && !was_on_one_host(options.from))
+            command_line.emplace_back("--mcast=on");
     }
-    words.emplace_back("--");
-    words.insert(words.end(), launcher.begin(), launcher.end());
-    words.insert(words.end(), {own_path(), "tune", "--job=" + options.job, "--into=" + options.into,
-                               fmt::format("--seconds={}", options.seconds)});
-    if (!options.from.empty()) words.push_back("--from=" + options.from);
-    if (!options.former.empty()) words.push_back("--former=" + options.former);
-    return run_main(words);
+    command_line.emplace_back("--");
+    command_line.insert(command_line.end(), launcher.begin(), launcher.end());
+    command_line.insert(command_line.end(),
+                        {own_path(), "tune", "--job=" + options.job, "--into=" + options.into,
+                         fmt::format("--seconds={}", options.seconds)});
+    if (!options.from.empty()) command_line.push_back("--from=" + options.from);
+    if (!options.former.empty()) command_line.push_back("--former=" + options.former);
+    return run_main(command_line);
 }
 
-Result<uint64_t> tuning_seconds(const Words& words) {
-    const std::string* text = words.find("--seconds");
+Result<uint64_t> tuning_seconds(const CommandLine& command_line) {
+    const std::string* text = command_line.find("--seconds");
     if (!text) return kSecondsUsual;
     const auto value = parse_seconds(*text);
     if (!value || *value < kSecondsMin || *value > kSecondsMax || *value != std::floor(*value)) {
@@ -215,14 +218,14 @@ Result<uint64_t> tuning_seconds(const Words& words) {
     return static_cast<uint64_t>(*value);
 }
 
-int tune_cluster(const Words& words, std::span<const std::string> behind) {
-    if (!words.others().empty()) {
+int tune_cluster(const CommandLine& command_line, std::span<const std::string> behind) {
+    if (!command_line.others().empty()) {
         return say_wrong_use(
             fmt::format("unexpected word {}; the launcher stands behind --: tutti tune -- mpirun "
                         "-n 64",
-                        printable(words.others().front())));
+                        printable(command_line.others().front())));
     }
-    const auto seconds = tuning_seconds(words);
+    const auto seconds = tuning_seconds(command_line);
     if (!seconds) return say_wrong_use(seconds.error().message);
     const auto launcher = launcher_arguments(behind);
     if (!launcher) return say_wrong_use(launcher.error().message);
@@ -231,7 +234,7 @@ int tune_cluster(const Words& words, std::span<const std::string> behind) {
             "{}: it measures the cluster, not a program; leave it away: tutti tune -- mpirun -n 64",
             printable(program)));
     }
-    const auto output = output_file(words);
+    const auto output = output_file(command_line);
     if (!output) return say_wrong_use(output.error().message);
 
     leave_out_settings();
@@ -239,7 +242,7 @@ int tune_cluster(const Words& words, std::span<const std::string> behind) {
     TuneOptions options;
     options.job = "links";
     options.into = between.file();
-    if (!words.has("-o")) options.former = output.value();
+    if (!command_line.has("-o")) options.former = output.value();
     options.seconds = std::max<uint64_t>(seconds.value() / kLinksShare, 1);
     const auto start = std::chrono::steady_clock::now();
     int status = run_job(launcher.value(), options);
@@ -269,10 +272,10 @@ int tune_cluster(const Words& words, std::span<const std::string> behind) {
     return 0;
 }
 
-Result<TuneOptions> job_options(const Words& words) {
+Result<TuneOptions> job_options(const CommandLine& command_line) {
     TuneOptions options;
     const auto text = [&](std::string_view name) {
-        const std::string* value = words.find(name);
+        const std::string* value = command_line.find(name);
         return value ? *value : std::string();
     };
     options.job = text("--job");
@@ -281,7 +284,7 @@ Result<TuneOptions> job_options(const Words& words) {
     options.former = text("--former");
     if (options.job != "links" && options.job != "calls")
         return wrong_value("--job", options.job, "links or calls");
-    const auto seconds = words.count("--seconds", 1, 1, kSecondsMax);
+    const auto seconds = command_line.count("--seconds", 1, 1, kSecondsMax);
     if (!seconds) return seconds.error();
     options.seconds = seconds.value();
     return options;
@@ -293,14 +296,15 @@ int tune_with(int argc, char** argv) {
     const auto split = std::ranges::find(all, "--");
     const std::vector<std::string> own(all.begin(), split);
     if (is_job) {
-        const auto words = Words::parse("tune", own, kJobOptions);
-        const auto options = words ? job_options(words.value()) : words.error();
+        const auto command_line = CommandLine::parse("tune", own, kJobOptions);
+        const auto options =
+            command_line ? job_options(command_line.value()) : command_line.error();
         return options ? tune_job_main(options.value(), argc, argv)
                        : say_wrong_use(options.error().message);
     }
-    const auto words = Words::parse("tune", own, kTuneOptions);
-    if (!words) return say_wrong_use(words.error().message);
-    if (words.value().wants_help()) {
+    const auto command_line = CommandLine::parse("tune", own, kTuneOptions);
+    if (!command_line) return say_wrong_use(command_line.error().message);
+    if (command_line.value().wants_help()) {
         fmt::print("{}",
                    help_text(kTuneSummary, "tutti tune [options] [-- LAUNCHER...]", kTuneOptions));
         return 0;
@@ -313,7 +317,7 @@ int tune_with(int argc, char** argv) {
         return say_wrong_use("it starts the job itself: tutti tune -- mpirun ...");
     }
     const std::vector<std::string> behind(split == all.end() ? split : split + 1, all.end());
-    return tune_cluster(words.value(), behind);
+    return tune_cluster(command_line.value(), behind);
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ DescribedCluster described() {
     return {std::make_shared<const topo::Topology>(topology.value()), tree.value()};
 }
 
-Words words_of(const std::vector<std::string>& words) {
-    auto parsed = Words::parse("test", words, kOptions);
+CommandLine command_line_of(const std::vector<std::string>& words) {
+    auto parsed = CommandLine::parse("test", words, kOptions);
     EXPECT_TRUE(parsed) << parsed.error().message;
     return parsed.value();
 }
@@ -50,7 +50,7 @@ Result<JobHosts> job_of(const std::vector<std::string>& words, uint32_t ranks,
                         bool is_described = true) {
     std::optional<DescribedCluster> cluster;
     if (is_described) cluster = described();
-    return read_job_hosts(words_of(words), ranks, std::move(cluster));
+    return read_job_hosts(command_line_of(words), ranks, std::move(cluster));
 }
 
 std::string error_of(const std::vector<std::string>& words, uint32_t ranks,
@@ -108,7 +108,7 @@ TEST(JobOptions, AtRandomEveryHostStaysWhereItIs) {
         ASSERT_TRUE(job) << job.error().message;
         ASSERT_EQ(job.value().hosts, 7u);
         const auto tree = job.value().tree();
-        const auto named = read_fabric(words_of({}), job.value());
+        const auto named = read_fabric(command_line_of({}), job.value());
         ASSERT_TRUE(named) << named.error().message;
         for (uint32_t host = 0; host < 7; ++host) {
             const std::string& name = job.value().names[host];
@@ -121,7 +121,7 @@ TEST(JobOptions, AtRandomEveryHostStaysWhereItIs) {
         }
         // And on leaves that options tell of.
         const auto plain = job_of({"--placement", "random:" + std::to_string(seed)}, 7, false);
-        const auto leaves = read_fabric(words_of({"--leaves", "4,3"}), plain.value());
+        const auto leaves = read_fabric(command_line_of({"--leaves", "4,3"}), plain.value());
         ASSERT_TRUE(leaves) << leaves.error().message;
         for (uint32_t host = 0; host < 7; ++host) {
             EXPECT_EQ(leaves.value().fabric.switch_of_host[host],
@@ -205,7 +205,7 @@ TEST(JobOptions, MoreHostsThanRanksAreLeftOut) {
     testing::internal::CaptureStderr();
     const auto job = job_of({"--hosts", "a,b,c"}, 2, false);
     testing::internal::GetCapturedStderr();
-    const auto leaves = read_fabric(words_of({"--leaves", "1,2"}), job.value());
+    const auto leaves = read_fabric(command_line_of({"--leaves", "1,2"}), job.value());
     ASSERT_TRUE(leaves) << leaves.error().message;
     EXPECT_EQ(leaves.value().fabric.switch_of_host[1], 1u);
 }
@@ -218,7 +218,7 @@ TEST(JobOptions, ANumberIsANumber) {
     const DescribedCluster cluster{std::make_shared<const topo::Topology>(topology.value()),
                                    tree.value()};
     const auto names = [&](const std::vector<std::string>& words) {
-        const auto job = read_job_hosts(words_of(words), 4, cluster);
+        const auto job = read_job_hosts(command_line_of(words), 4, cluster);
         return job ? topo::fold_hostlist(job.value().names) : job.error().message;
     };
     EXPECT_EQ(names({"--hosts", "4"}), "[1-3],x");
@@ -231,12 +231,13 @@ TEST(JobOptions, ANumberIsANumber) {
               "--placement: 1 is the name of one host and the number of another");
     EXPECT_EQ(names({"--hosts", "[2-3],x", "--placement", "0,1,x,0"}), "[2-3],x");
 
-    const auto view = view_of_hosts(topology.value(), tree.value(), words_of({"--hosts", "4"}));
+    const auto view =
+        view_of_hosts(topology.value(), tree.value(), command_line_of({"--hosts", "4"}));
     ASSERT_TRUE(view) << view.error().message;
     EXPECT_EQ(view.value().names.size(), 4u);
     const auto error = [&](const std::string& hosts) {
         const auto made =
-            view_of_hosts(topology.value(), tree.value(), words_of({"--hosts", hosts}));
+            view_of_hosts(topology.value(), tree.value(), command_line_of({"--hosts", hosts}));
         return made ? "" : made.error().message;
     };
     EXPECT_EQ(error("3"), "--hosts=3" + both + "[3] is the one");
