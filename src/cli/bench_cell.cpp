@@ -136,7 +136,7 @@ bool is_apart(const SideState& state) { return state.algorithm.ends_with(kApart)
 
 // How people call a side.
 std::string through(const SideState& state) {
-    if (state.side == Side::kHost) return "through the host MPI";
+    if (state.side == Side::kHost) return "through your MPI";
     return "through Tutti" + (state.algorithm.empty() ? "" : " by " + state.algorithm);
 }
 

@@ -326,17 +326,17 @@ Result<std::unique_ptr<BenchMpi>> start_bench_mpi(void* library, int* argc, char
     char version[mpi::abi::kLibraryVersionMax + 1];
     mpi::abi::read_version(library, version);
     const Abi* abi = mpi::abi::find_abi(library, version);
-    if (!abi) return Error{ErrorCode::kSystem, "the host MPI is none that Tutti knows"};
+    if (!abi) return Error{ErrorCode::kSystem, "Tutti does not know your MPI"};
     Host host{};
     if (const std::string missing =
             mpi::abi::load_host(library, "PMPI_", abi->handles_are_ints, host);
         !missing.empty()) {
-        return Error{ErrorCode::kSystem, "the host MPI lacks " + missing};
+        return Error{ErrorCode::kSystem, "your MPI lacks " + missing};
     }
     Handles handles{};
     if (!abi->load_handles(library, handles)) {
         return Error{ErrorCode::kSystem,
-                     fmt::format("the host MPI lacks {}'s predefined handles", abi->name)};
+                     fmt::format("your MPI lacks {}'s predefined handles", abi->name)};
     }
     const bool preloaded = tutti_is_preloaded();
     Host program = host;
@@ -344,7 +344,7 @@ Result<std::unique_ptr<BenchMpi>> start_bench_mpi(void* library, int* argc, char
         // Names that Tutti leaves alone lead to the host's, which is in the global scope too.
         const std::string missing =
             mpi::abi::load_host(RTLD_DEFAULT, "MPI_", abi->handles_are_ints, program);
-        if (!missing.empty()) return Error{ErrorCode::kSystem, "the host MPI lacks " + missing};
+        if (!missing.empty()) return Error{ErrorCode::kSystem, "your MPI lacks " + missing};
     }
     if (program.init(argc, argv) != mpi::abi::kSuccess) {
         return Error{ErrorCode::kSystem, "MPI_Init failed"};

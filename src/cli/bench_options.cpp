@@ -216,8 +216,8 @@ Result<BenchOptions> parse_bench_options(std::span<const std::string_view> argum
 std::string bench_usage() {
     return R"(usage: tutti run -- mpirun -n 4 tutti bench COLLECTIVE... [options]
 
-Times the host MPI's own collectives and Tutti's in the same processes, batch by batch in turn, and
-checks every result. Started by a bare `mpirun`, without `tutti run`, it times the host MPI alone.
+Times your MPI's own collectives and Tutti's in the same processes, batch by batch in turn, and
+checks every result. Started by a bare `mpirun`, without `tutti run`, it times your MPI alone.
 `tutti bench --verbs` measures RDMA ports instead, without an MPI (--verbs --help).
 
   COLLECTIVE      )" +
@@ -231,13 +231,13 @@ checks every result. Started by a bare `mpirun`, without `tutti run`, it times t
                   ring:segment=64K; on one host node:small), or by all that the collective has
                   across hosts, in turn with the others;
                   multicast@process: to every process instead of one a node
-  --buffers KIND  reused (default): one send and one receive buffer, of the host MPI's calls and of
+  --buffers KIND  reused (default): one send and one receive buffer, of your MPI's calls and of
                   Tutti's each, as in a program's loop; one word is written between two calls.
                   fresh: every call of a batch has buffers of its own; their owner writes them
                   before the batch and flushes them out of all caches, so that the call finds them
                   in memory, as those of a program that did much else meanwhile
   --paper         the method of Patarasuk and Yuan 2007, figure 4: 32 runs (or --batches) of 20
-                  calls, 10 from 64K on; the host MPI's barrier after each call, counted in; the
+                  calls, 10 from 64K on; your MPI's barrier after each call, counted in; the
                   mean of the runs, and what to add and take off for its 95 % confidence interval
   --late RANK:MS  that rank sleeps so long before it enters each call; times are then those of the
                   slowest other rank inside the call, and, apart, of the late one

@@ -247,7 +247,7 @@ std::string table_head(const BenchRun& run) {
     }
     if (run.paper_runs > 0) {
         text += fmt::format(
-            "{} runs of {} calls ({} from {} on), the host MPI's barrier after each and counted "
+            "{} runs of {} calls ({} from {} on), your MPI's barrier after each and counted "
             "in; "
             "mean, 95 % confidence interval\n",
             run.paper_runs, paper_calls(0), paper_calls(kPaperLongBytes),

@@ -144,7 +144,7 @@ void print_choice(const Scenario& scenario, uint64_t bytes, const select::Choice
         const std::string tuning = explain::tuning_text(*choice.algorithm, choice.tuning, bytes);
         fmt::print("runs:  {}{}{}\n", choice.algorithm->name, tuning.empty() ? "" : ", ", tuning);
     } else {
-        fmt::print("runs:  the host MPI's own\n");
+        fmt::print("runs:  your MPI's own\n");
     }
     fmt::print("why:   {}\n", choice.reason);
 }
@@ -168,8 +168,7 @@ void print_node_level(const Scenario& scenario, uint64_t bytes, const select::Ch
     if (!runs_here) {
         print_choice(scenario, bytes, choice);
     } else if (!side.obstacle.empty()) {
-        fmt::print("{}\nruns:  the host MPI's own\nwhy:   {}\n", scenario.text(bytes),
-                   side.obstacle);
+        fmt::print("{}\nruns:  your MPI's own\nwhy:   {}\n", scenario.text(bytes), side.obstacle);
     }
     if (!side.obstacle.empty()) return;
     const explain::NodeLevel level = explain::node_level(side, choice.node_algorithm);

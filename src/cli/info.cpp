@@ -202,9 +202,8 @@ std::vector<Fact> switched_off(const Settings& settings) {
     } else if (!settings.on) {
         facts.push_back({"everything", "by TUTTI=off"});
     }
-    facts.push_back({"other calls",
-                     "alltoall, the v and non-blocking collectives go to the host "
-                     "MPI"});
+    facts.push_back(
+        {"other calls", "your MPI runs alltoall, the v and the non-blocking collectives"});
     facts.push_back({"MPI-5 ABI", "programs linked with libmpi_abi.so run unchanged"});
     return facts;
 }
@@ -227,7 +226,7 @@ int info_main(std::span<const std::string> words) {
     }
     const auto site = site::read_site();
     if (!site) {
-        fmt::print(stderr, "tutti: {}; until that is mended everything goes to the host MPI\n",
+        fmt::print(stderr, "tutti: {}; until that is mended your MPI runs everything\n",
                    site.error().message);
         return 2;
     }

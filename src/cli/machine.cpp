@@ -130,7 +130,8 @@ std::string file_limit_text() {
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0) return failed();
     if (limit.rlim_cur == RLIM_INFINITY) return "none";
-    return format_bytes(limit.rlim_cur) + " (ulimit -f): a larger segment goes to the host MPI";
+    return format_bytes(limit.rlim_cur) +
+           " (ulimit -f): a communicator that needs more goes to your MPI";
 }
 
 // As a context opens it.

@@ -37,7 +37,7 @@ constexpr std::string_view kHelp =
     "Usage:\n"
     "  tutti run [options] -- COMMAND...   run a command (mpirun -n 4 ./app); its MPI programs use "
     "Tutti\n"
-    "  tutti bench COLLECTIVE|all ...      measure the host MPI and Tutti; an MPI program itself\n"
+    "  tutti bench COLLECTIVE|all ...      measure your MPI and Tutti; an MPI program itself\n"
     "  tutti tune [-- mpirun ...]          measure this cluster, write which algorithm runs which "
     "call\n"
     "  tutti explain COLLECTIVE ...        which algorithm runs a call, why, what others would "

@@ -32,7 +32,7 @@ constexpr auto kScenarioOptions = std::to_array<OptionDoc>({
     {"--root", "R", "Root of bcast, reduce, gather and scatter (default: 0)"},
     {"--algorithm", "NAME",
      "This algorithm, not the one chosen: ring:segment=64K, node:small on one host"},
-    {"--mpi", "NAME", "The host MPI, for rules that name it: openmpi, mpich, impi"},
+    {"--mpi", "NAME", "Your MPI, for rules that name it: openmpi, mpich, impi"},
     {"--rules", "FILE", "Rules that are tried before the built-in ones"},
     {"--tuned", "FILE", "What tutti tune wrote, whatever cluster it is for; behind --rules"},
     {"--non-commutative", "", "The operator does not commute"},

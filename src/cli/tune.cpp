@@ -55,10 +55,8 @@ constexpr auto kJobOptions = std::to_array<OptionDoc>({
 
 constexpr std::string_view kTuneSummary =
     "Measures this cluster and its MPI, and writes what follows: what messages take, which hosts\n"
-    "share a switch where no file tells it, and rules that say which algorithm runs which call, "
-    "or\n"
-    "that the host MPI's own does. Programs that run under Tutti later find the file by "
-    "themselves\n"
+    "share a switch where no file tells it, and rules that say which algorithm runs which call,\n"
+    "or that your MPI runs it. Programs that run under Tutti later find the file by themselves\n"
     "(docs/formats/tuned.md). Behind -- stands the launcher as for a program on all hosts of the\n"
     "allocation, with as many ranks as programs will have, but without a program.";
 

@@ -221,7 +221,7 @@ void CallsJob::tell() const {
                                    calls_.size(), seconds_of(job_.clock.now_ns() - start_ns_));
     if (measured_.size() < calls_.size()) text += "; the others take too long or too much memory";
     job_.say(text);
-    text = fmt::format("rules       {}, of which {} leave calls to the host MPI", measured_rules_,
+    text = fmt::format("rules       {}, of which {} leave calls to your MPI", measured_rules_,
                        hosts_own);
     if (tuned_.rules.size() > measured_rules_) {
         text += fmt::format("; {} stay, of other jobs", tuned_.rules.size() - measured_rules_);

@@ -17,7 +17,7 @@ CallText text_of(const node::CallNote& note) {
     const auto bytes = static_cast<unsigned long long>(note.bytes);
     CallText out;
     if (collective == node::kLeftToHost) {
-        std::snprintf(out.text, sizeof out.text, "left to the host MPI");
+        std::snprintf(out.text, sizeof out.text, "left to your MPI");
         return out;
     }
     if (note.collective >= TUTTI_COLLECTIVE_COUNT) {  // it came from another rank

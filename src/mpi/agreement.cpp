@@ -62,8 +62,7 @@ bool has_one_version() {
     if (lowest == front.world_rank) {
         char line[256];
         first[sizeof first - 1] = '\0';
-        snprintf(line, sizeof line,
-                 "rank %d has %s, rank 0 has %s: everything stays with the host MPI",
+        snprintf(line, sizeof line, "rank %d has %s, rank 0 has %s: everything stays with your MPI",
                  front.world_rank, kLibraryVersion, first);
         print_line(line);
     }
@@ -112,8 +111,7 @@ bool all_go_on(const Trouble& mine) {
     if (speaker == nobody) return true;
     char what[64] = {};
     if (!ends) {
-        snprintf(what, sizeof what, "everything stays with the host MPI: rank %d",
-                 front.world_rank);
+        snprintf(what, sizeof what, "everything stays with your MPI: rank %d", front.world_rank);
     }
     speak(speaker, what, mine);
     if (!ends) return false;

@@ -13,7 +13,7 @@ namespace tutti::mpi {
 struct Trouble {
     enum class Kind {
         kNone,
-        kStays,  // everything stays with the host MPI
+        kStays,  // everything stays with your MPI
         kEnds    // a setting is wrong: the job ends
     };
     Kind kind = Kind::kNone;

@@ -287,7 +287,7 @@ void explain_failure(CommState& state, tutti_status status, const char* message,
     if (status == TUTTI_ERR_OFF || state.rank != 0) return;
     const uint32_t bit = 1u << (static_cast<uint32_t>(-status) & 31u);
     if ((front.failures_said.fetch_or(bit) & bit) != 0) return;
-    const std::string line = name + " stays with the host MPI: " + message;
+    const std::string line = name + " stays with your MPI: " + message;
     print_line(line.c_str());
 }
 

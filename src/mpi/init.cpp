@@ -74,7 +74,7 @@ std::vector<std::string> with_site(const std::vector<std::string>& own, bool& is
     if (status == TUTTI_ERR_MEMORY) throw std::bad_alloc();
     is_broken = status == TUTTI_ERR_ARGUMENT;
     if (is_broken) {
-        print_line((std::string("everything stays with the host MPI: ") + why).c_str());
+        print_line((std::string("everything stays with your MPI: ") + why).c_str());
     } else if (status == TUTTI_OK && why[0] != '\0') {
         print_line(why);
     }

@@ -64,8 +64,8 @@ void say_missing(const PresenceWord& missing, double seconds) {
     const int more = missing.missing - static_cast<int>(missing.listed().size());
     if (more > 0) append(" and %d more", more);
     append(
-        " of %d %s no Tutti, or came more than %g s late (TUTTI_START_WAIT): everything stays "
-        "with the host MPI",
+        " of %d %s no Tutti, or came more than %g s late (TUTTI_START_WAIT): everything stays with "
+        "your MPI",
         front.world_size, missing.missing == 1 ? "has" : "have", seconds);
     print_line(line);
 }

@@ -34,7 +34,7 @@ Unready no_memory() {
     return {front.abi.err_no_mem, kWhy};
 }
 
-Unready not_packed(int status) { return {status, "the host MPI cannot pack its data"}; }
+Unready not_packed(int status) { return {status, "your MPI cannot pack its data"}; }
 
 int refuse(CommState& state, Kind kind) {
     char why[96];

@@ -36,7 +36,7 @@ Unready no_memory();
 // The host could not pack: `status` is what it said.
 Unready not_packed(int status);
 
-inline constexpr const char* kByTheRules = "host: the rules leave it to the host MPI";
+inline constexpr const char* kByTheRules = "host: the rules leave it to your MPI";
 inline constexpr const char* kDoubtful = "host: doubtful arguments, for it to check";
 
 // For the report alone; 0 without one, and on an intercommunicator, where it takes more than a

@@ -92,7 +92,7 @@ Unready Staging::take(Taken& taken) {
     if (taken.is_split) {
         return unready(front.abi.err_other,
                        "a datatype spans device memory and other memory: such a call has to go to "
-                       "the host MPI (TUTTI=off)");
+                       "your MPI (TUTTI=off)");
     }
     TypedBuffer& side = *taken.part.side;
     // A predefined operator works on C structs with the padding behind the last.
@@ -155,7 +155,7 @@ int Staging::make_mask(const TypedBuffer& side, const unsigned char*& made) cons
     const int status = unpack(
         mask + bytes, reinterpret_cast<std::byte*>(reinterpret_cast<intptr_t>(mask) - info.true_lb),
         1, side.type, info);
-    if (status != abi::kSuccess) return failed(status, "the host MPI cannot unpack its data");
+    if (status != abi::kSuccess) return failed(status, "your MPI cannot unpack its data");
     made = reinterpret_cast<const unsigned char*>(mask);
     return abi::kSuccess;
 }

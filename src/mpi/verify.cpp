@@ -74,8 +74,8 @@ void tell(const CommState& state, const tutti_call& call, const Trial& trial,
             std::to_string(state.verify_number & UINT32_MAX) + " of " + std::to_string(state.size) +
             " ranks, run by " + tutti_team_ran(state.team);
     text += "; rank " + std::to_string(state.rank) + ", element " + std::to_string(found.first) +
-            " (" + std::to_string(element) + " bytes each): Tutti " + found.tutti +
-            ", the host MPI " + found.host;
+            " (" + std::to_string(element) + " bytes each): Tutti " + found.tutti + ", your MPI " +
+            found.host;
     if (!found.allowed.empty()) text += ", where orders differ by at most " + found.allowed;
     text += "; " + std::to_string(found.different) +
             " differ in all; to repeat: TUTTI_VERIFY=1:" + std::to_string(front.verify.seed);

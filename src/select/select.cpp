@@ -96,12 +96,12 @@ Choice node_choice(const node::Algorithm* algorithm, std::string reason) {
 // Why the host MPI cannot have the call, or an empty text.
 std::string host_obstacle(const Settings& settings, std::string_view host_mpi,
                           tutti_collective collective) {
-    if (host_mpi.empty()) return "there is no host MPI";
+    if (host_mpi.empty()) return "there is no MPI below Tutti";
     if (settings.reproducible && is_reduction(collective)) {
-        return "the host MPI is not TUTTI_REPRODUCIBLE";
+        return "your MPI is not TUTTI_REPRODUCIBLE";
     }
     if (settings.heterogeneous && collective == TUTTI_ALLREDUCE) {
-        return "the host MPI may compute on several hosts (TUTTI_HETEROGENEOUS)";
+        return "your MPI may compute on several hosts (TUTTI_HETEROGENEOUS)";
     }
     return {};
 }

@@ -37,10 +37,10 @@ std::string time_text(double us) {
     return format_duration(static_cast<uint64_t>(std::max(us, 0.0) * 1000 + 0.5));
 }
 
-// "97 us, host MPI 132 us": of the host's own the best of ours.
+// "97 us, your MPI 132 us": of the host's own the best of ours.
 std::string times_text(const Winner& winner) {
     if (winner.candidate.algorithm != select::kHostMpi) {
-        return fmt::format("{}, host MPI {}", time_text(winner.us),
+        return fmt::format("{}, your MPI {}", time_text(winner.us),
                            time_text(winner.call->host_us));
     }
     const auto best = std::ranges::min_element(winner.call->ours, {}, &Timed::us);

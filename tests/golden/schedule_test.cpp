@@ -227,12 +227,12 @@ TEST_F(Transcript, ExplainCountsWhatANodeDoes) {
         tutti("explain reduce --bytes 8 --ranks 16 --hosts 1 --non-commutative --root 3");
     EXPECT_EQ(counts(order.out, "small"), words_of("small 1 0 8 B 120 B 120 B")) << order.out;
     const Answer host = tutti("explain barrier --ranks 4 --hosts 1 --mpi impi --algorithm host");
-    EXPECT_NE(host.out.find("runs:  the host MPI's own\nwhy:   forced by --algorithm\n"),
+    EXPECT_NE(host.out.find("runs:  your MPI's own\nwhy:   forced by --algorithm\n"),
               std::string::npos)
         << host.out << host.err;
     EXPECT_FALSE(row(host.out, "small").empty()) << host.out;
     const Answer full = tutti("explain barrier --ranks 8 --hosts 1", "TUTTI_MEMORY=64K");
-    EXPECT_NE(full.out.find("runs:  the host MPI's own\nwhy:   "), std::string::npos) << full.out;
+    EXPECT_NE(full.out.find("runs:  your MPI's own\nwhy:   "), std::string::npos) << full.out;
     EXPECT_NE(full.out.find(" of shared memory for this communicator, TUTTI_MEMORY allows 64 KiB"),
               std::string::npos)
         << full.out;
@@ -286,11 +286,11 @@ TEST_F(Transcript, ExplainNamesWhatANodeCouldRun) {
         << order.out;
 }
 
-// By RDMA no short call is left to the host MPI.
+// By RDMA no short call is left to your MPI.
 TEST_F(Transcript, ExplainKnowsRdma) {
     const std::string barrier = "explain barrier --ranks 4 --mpi openmpi";
     const Answer plain = tutti(barrier);
-    EXPECT_NE(plain.out.find("runs:  the host MPI's own\n"), std::string::npos) << plain.out;
+    EXPECT_NE(plain.out.find("runs:  your MPI's own\n"), std::string::npos) << plain.out;
     const Answer rdma = tutti(barrier, "TUTTI_VERBS=on");
     EXPECT_EQ(rdma.status, 0) << rdma.err;
     EXPECT_TRUE(
@@ -324,8 +324,7 @@ TEST_F(Transcript, ExplainKnowsRdma) {
     EXPECT_NE(halves.out.find("; 672 of 672 messages go so\n"), std::string::npos) << halves.out;
     const Answer gather =
         tutti("explain gather --bytes 8 --ranks 64 --algorithm direct", "TUTTI_VERBS=on");
-    EXPECT_NE(gather.out.find(" of 63 messages go so, the others by the host MPI\n"),
-              std::string::npos)
+    EXPECT_NE(gather.out.find(" of 63 messages go so, the others by your MPI\n"), std::string::npos)
         << gather.out;
 }
 

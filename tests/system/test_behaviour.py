@@ -28,7 +28,7 @@ def test_many_communicators_at_once(mpi):
     """Far more than would have slices of their own (of 600 KiB and more)."""
     outcome = mpi.launch("many_comms", 4, 150, 30, env={"TUTTI_MEMORY": "8M", "TUTTI_WARMUP": "0"},
                          timeout=240).passed()
-    assert "stays with the host MPI" not in outcome.out + outcome.err, str(outcome)
+    assert "stays with your MPI" not in outcome.out + outcome.err, str(outcome)
     expect_taken_over(outcome.report, 4, ("allreduce", "bcast", "gather", "barrier"))
     nodes = outcome.report.data["nodes"]
     assert nodes[0]["ranks"] == 4 and nodes[0]["communicators"] >= 151, nodes

@@ -34,7 +34,7 @@ def expect_named(outcome, missing, ranks):
     many = len(missing) > 1
     assert lines[0].startswith(f"tutti: rank{'s' if many else ''} {names} of {ranks} "
                                f"ha{'ve' if many else 's'} no Tutti"), str(outcome)
-    assert "everything stays with the host MPI" in lines[0], str(outcome)
+    assert "everything stays with your MPI" in lines[0], str(outcome)
 
 
 @of_tutti

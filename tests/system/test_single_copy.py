@@ -197,7 +197,7 @@ def test_one_rank_is_another_user(openmpi):
     outcome = run(openmpi, 3, "denied", "user", "team", 1, wrap=swept(),
                   launcher_flags=["--mca", "btl_vader_single_copy_mechanism", "none"]).passed()
     lines = outcome.lines()
-    assert len(lines) == 1 and "stays with the host MPI" in lines[0], str(outcome)
+    assert len(lines) == 1 and "stays with your MPI" in lines[0], str(outcome)
     assert outcome.report.calls("tutti") == 0 < outcome.report.calls("host"), outcome.report.rows
     assert len(outcome.report.reasons()) == 1, outcome.report.rows
 

@@ -86,7 +86,7 @@ def test_a_broken_file_ends_no_job(debian_mpi):
         expect_all_of_the_hosts(outcome)
         lines = outcome.lines()
         assert len(lines) == 1 and words in lines[0], str(outcome)
-        assert "everything stays with the host MPI" in lines[0], str(outcome)
+        assert "everything stays with your MPI" in lines[0], str(outcome)
 
 
 def test_info_names_origins():

@@ -80,7 +80,7 @@ def test_another_version_on_one_rank(mpi, rank, tmp_path):
     other = tmp_path / PRELOAD.name
     other.write_bytes(content.replace(b"Tutti 0.1.0\0", b"Tutti 0.0.9\0"))
     outcome = launch(mpi, rank, f"LD_PRELOAD={other}; export LD_PRELOAD")
-    expect_host_alone(outcome, "0.1.0", "0.0.9", "rank 0", "everything stays with the host MPI")
+    expect_host_alone(outcome, "0.1.0", "0.0.9", "rank 0", "everything stays with your MPI")
 
 
 @of_tutti
@@ -126,7 +126,7 @@ def test_no_attribute_on_one_rank(mpi, times, options):
         assert not lines and outcome.report.calls("tutti", ranks=3) > 0, str(outcome)
         return
     assert outcome.report.calls("tutti", ranks=3) == 0, outcome.report.rows
-    assert len(lines) == 1 and "stays with the host MPI: rank 1: out of memory" in lines[0], \
+    assert len(lines) == 1 and "stays with your MPI: rank 1: out of memory" in lines[0], \
         str(outcome)
 
 

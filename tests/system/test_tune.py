@@ -43,9 +43,9 @@ def assert_tells_both_sides(rule):
     """Something of Tutti's ran beside the host MPI's own."""
     assert rule["why"].startswith("measured: "), rule
     if rule["algorithm"] == "host":
-        assert "host MPI" not in rule["why"] and ", " in rule["why"], rule
+        assert "your MPI" not in rule["why"] and ", " in rule["why"], rule
     else:
-        assert ", host MPI " in rule["why"], rule
+        assert ", your MPI " in rule["why"], rule
 
 
 def test_writes_what_programs_run_by(mpi, tmp_path):

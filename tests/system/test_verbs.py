@@ -36,7 +36,7 @@ def expect_rdma(done, report, ranks):
     world = report.data["verbs"][0]
     assert (world["state"], world["ranks"], world["hosts"]) == ("on", ranks, ranks), world
     assert (world["port"], world["peers"]) == ("rxe0:1", ranks - 1), world
-    # Nothing is left to the host MPI for being faster.
+    # Nothing is left to your MPI for being faster.
     left = [reason for reason in report.reasons(ranks) if "the rules" in reason]
     assert not left, left
 

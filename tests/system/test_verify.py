@@ -115,7 +115,7 @@ def test_a_wrong_result_is_one_loud_line(wrong_host):
             assert line.count("to repeat: TUTTI_VERIFY=1:99 beside TUTTI_CHUNK=4K") == 1, line
     sums = [line for line in lines if line.startswith("tutti: VERIFY: wrong result: MPI_Allreduce of")]
     # rank + 5 of three ranks; the stand-in adds a half.
-    assert "Tutti 18, the host MPI 18.5, where orders differ by at most " in sums[0], sums[0]
+    assert "Tutti 18, your MPI 18.5, where orders differ by at most " in sums[0], sums[0]
     assert len(lines) <= 10 * ranks, str(outcome)
     right = counts["compared"] - counts["wrong"]
     assert outcome.ends() == [

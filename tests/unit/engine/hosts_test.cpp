@@ -420,7 +420,7 @@ TEST(Hosts, ACallThatOneRankLeavesToTheHost) {
         ASSERT_EQ(log.lines().size(), 1u);
         // On one node its note is there, across hosts its next call.
         const bool is_far = std::string(hosts) == "TUTTI_HOSTS=2";
-        const char* what = is_far ? "rank 0 is in call 18" : "on rank 0 left to the host MPI";
+        const char* what = is_far ? "rank 0 is in call 18" : "on rank 0 left to your MPI";
         EXPECT_NE(log.lines()[0].find(what), std::string::npos) << log.lines()[0];
     }
 }

@@ -179,7 +179,7 @@ TEST(LiveTuning, WhatTheUserHasDecidedStays) {
     EXPECT_EQ(on_one_host[0].found[0].ways, 1u);
 }
 
-// The host MPI's own is no candidate where there is no host MPI.
+// The host MPI's own is no candidate where there is no MPI below Tutti.
 TEST(LiveTuning, WithoutAHost) {
     for (const int apart : {0, 1}) {
         Job job(3, {kNoMulticast, kLive});

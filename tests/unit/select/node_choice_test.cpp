@@ -60,7 +60,7 @@ TEST_F(NodeChoiceTest, WhatWasForcedGoesBeforeTheSetting) {
     const auto refused = choice->force(shape_, on_node(), "host");
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().message,
-              "TUTTI_ALLREDUCE=host: cannot run this call: there is no host MPI");
+              "TUTTI_ALLREDUCE=host: cannot run this call: there is no MPI below Tutti");
     EXPECT_STREQ(name(), "small");
     sched::Shape other = shape_;  // that nobody has asked for yet
     other.bytes += 8;

@@ -305,7 +305,7 @@ TEST_F(Choosing, AForcedAlgorithmRunsOrIsAnError) {
     force(TUTTI_ALLREDUCE, "host");
     EXPECT_EQ(name(choose(shape)), "host");
     EXPECT_EQ(name(choose(shape, "")),
-              "TUTTI_ALLREDUCE=host: cannot run this call: there is no host MPI");
+              "TUTTI_ALLREDUCE=host: cannot run this call: there is no MPI below Tutti");
     force(TUTTI_ALLREDUCE, "pairwise");
     settings_.scratch_bytes = 4096;
     shape.bytes = 8192;
@@ -347,7 +347,7 @@ TEST_F(Choosing, ReproducibleReductionsAreFlatChains) {
     const auto node = choose(shape_of(TUTTI_ALLREDUCE, 8, 8));
     EXPECT_EQ(name(node), "node");
     EXPECT_EQ(node.value().reason,
-              "one host: shared memory; rule 1 of r.toml passed over: the host MPI is not "
+              "one host: shared memory; rule 1 of r.toml passed over: your MPI is not "
               "TUTTI_REPRODUCIBLE");
 }
 
@@ -357,7 +357,7 @@ TEST_F(Choosing, WithoutARuleTheHostRuns) {
     EXPECT_EQ(name(choice), "host");
     EXPECT_EQ(choice.value().reason, "no rule fits");
     EXPECT_EQ(name(choose(shape_of(TUTTI_BCAST, 8, 8), "")),
-              "no rule can run this bcast, and there is no host MPI");
+              "no rule can run this bcast, and there is no MPI below Tutti");
 }
 
 // Whatever is called, the built-in rules have an answer that runs without a host MPI.

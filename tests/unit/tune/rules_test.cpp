@@ -46,7 +46,7 @@ TEST(TunedRules, FromOneWinnerToTheNextHalfWay) {
               "algorithm = \"ring\"\n"
               "segment = \"64K\"\n"
               "lanes = 4\n"
-              "why = \"measured: at 64 KiB 50 us, host MPI 90 us; at 1 MiB 700 us, host MPI 900 "
+              "why = \"measured: at 64 KiB 50 us, your MPI 90 us; at 1 MiB 700 us, your MPI 900 "
               "us\"\n");
 }
 
