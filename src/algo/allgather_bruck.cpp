@@ -146,7 +146,7 @@ uint64_t most(const Shape& shape, Bytes bytes) {
 Algorithm allgather_bruck() {
     return {.name = AllgatherBruck::kName,
             .collective = TUTTI_ALLGATHER,
-            .summary = "all that one holds, around a circle at distances that double",
+            .summary = "all blocks held so far, around a circle at doubling distances",
             .obstacle = [](const Shape& shape) -> std::string_view {
                 const uint64_t longest =
                     most(shape, [](const AllgatherBruck& one) { return one.longest_message(); });

@@ -91,7 +91,7 @@ class AllgatherRecursiveDoubling final : public Program {
 Algorithm allgather_recursive_doubling() {
     return {.name = AllgatherRecursiveDoubling::kName,
             .collective = TUTTI_ALLGATHER,
-            .summary = "all that one holds, at distances that double",
+            .summary = "all blocks held so far, at doubling distances",
             .obstacle = [](const Shape& shape) -> std::string_view {
                 const Rank middle = (shape.ranks + 1) / 2;
                 const uint64_t first = shape.block_offset(middle);

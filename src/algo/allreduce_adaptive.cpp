@@ -10,7 +10,7 @@ namespace tutti::algo {
 
 Algorithm allreduce_adaptive() {
     Algorithm record = meeting_record<Releases::kAlongTree>(TUTTI_ALLREDUCE);
-    record.summary = "a tree whose root is whoever comes last";
+    record.summary = "a tree rooted at the last arriver";
     record.obstacle = [](const Shape& shape) -> std::string_view {
         return shape.bytes > kMeetingBytesMax ? "a message would be longer than 32 KiB" : "";
     };

@@ -7,7 +7,7 @@ namespace tutti::algo {
 
 Algorithm allreduce_adaptive_multicast() {
     Algorithm record = meeting_record<Releases::kByMulticast>(TUTTI_ALLREDUCE);
-    record.summary = "to whoever comes last, then one multicast";
+    record.summary = "to the last arriver, then one multicast";
     record.obstacle = [](const Shape& shape) -> std::string_view {
         if (auto why = unless_met_by_multicast(shape); !why.empty()) return why;
         return shape.bytes > kMeetingMulticastBytesMax ? kTooLongForMulticast : "";

@@ -102,7 +102,7 @@ class AllreducePairwise final : public Program {
 Algorithm allreduce_pairwise() {
     return {.name = AllreducePairwise::kName,
             .collective = TUTTI_ALLREDUCE,
-            .summary = "whole vectors between pairs at distances that double",
+            .summary = "whole vectors between pairs at doubling distances",
             .make = make<AllreducePairwise>,
             .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
                 return shape.ranks == 1 ? 0 : 2 * align_up(shape.bytes);

@@ -6,7 +6,7 @@ namespace tutti::algo {
 
 Algorithm barrier_adaptive() {
     Algorithm record = meeting_record<Releases::kAlongTree>(TUTTI_BARRIER);
-    record.summary = "a tree whose root is whoever comes last";
+    record.summary = "a tree rooted at the last arriver";
     return record;
 }
 

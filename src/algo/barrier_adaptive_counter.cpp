@@ -33,7 +33,7 @@ class RollCallProgram final : public Program {
 Algorithm barrier_adaptive_counter() {
     Algorithm record = meeting_record<Releases::kByMulticast>(TUTTI_BARRIER);
     record.name = kName;
-    record.summary = "adds to one word, and whoever is last by it multicasts";
+    record.summary = "adds to one word; the last to add multicasts";
     record.make = make<RollCallProgram>;
     record.obstacle = unless_met_by_multicast;
     record.is_only_named = true;

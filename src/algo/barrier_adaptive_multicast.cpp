@@ -6,7 +6,7 @@ namespace tutti::algo {
 
 Algorithm barrier_adaptive_multicast() {
     Algorithm record = meeting_record<Releases::kByMulticast>(TUTTI_BARRIER);
-    record.summary = "to whoever comes last, then one multicast";
+    record.summary = "to the last arriver, then one multicast";
     record.obstacle = unless_met_by_multicast;
     return record;
 }

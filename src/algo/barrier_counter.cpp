@@ -9,7 +9,7 @@ namespace tutti::algo {
 
 Algorithm barrier_counter() {
     Algorithm record = counted_record<false>();
-    record.summary = "adds up at counters, and is told down the same tree";
+    record.summary = "adds up at counters, then releases down the same tree";
     return record;
 }
 

@@ -49,7 +49,7 @@ class BarrierDirect final : public Program {
 Algorithm barrier_direct() {
     return {.name = BarrierDirect::kName,
             .collective = TUTTI_BARRIER,
-            .summary = "every rank tells every other, up to 33",
+            .summary = "every rank notifies every other, up to 33",
             .obstacle = [](const Shape& shape) -> std::string_view {
                 return shape.ranks > kTellRanksMax ? "has at most 33 participants" : "";
             },

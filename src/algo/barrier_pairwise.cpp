@@ -60,7 +60,7 @@ class BarrierPairwise final : public Program {
 Algorithm barrier_pairwise() {
     return {.name = BarrierPairwise::kName,
             .collective = TUTTI_BARRIER,
-            .summary = "pairs at distances that double; two steps more unless p = 2^k",
+            .summary = "pairs at doubling distances; two steps more unless p = 2^k",
             .make = make<BarrierPairwise>,
             .steps = pair_steps};
 }

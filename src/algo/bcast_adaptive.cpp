@@ -107,7 +107,7 @@ std::string_view if_too_many(const Shape& shape) {
 Algorithm bcast_adaptive() {
     return {.name = BcastAdaptive::kName,
             .collective = TUTTI_BCAST,
-            .summary = "feeds whoever is there first: only the root waits for late ones",
+            .summary = "feeds early ranks first: only the root waits for late ones",
             .obstacle = if_too_many,
             .make = make<BcastAdaptive>,
             .scratch_bytes = scratch_of_root,

@@ -47,13 +47,13 @@ std::string_view unless_commutative(const Shape& shape) {
 
 std::string_view unless_multicast(const Shape& shape) {
     if (shape.has_multicast) return {};
-    return "needs a multicast route, which this team has not";
+    return "needs a multicast route, and this team has none";
 }
 
 std::string_view unless_met_by_multicast(const Shape& shape) {
     if (auto why = unless_multicast(shape); !why.empty()) return why;
     if (shape.gives_back) return {};
-    return "needs receives that can be cancelled, which this embedder has not";
+    return "needs receives that can be cancelled; this embedder has none";
 }
 
 std::string_view unless_one_multicast(const Shape& shape) {

@@ -258,7 +258,7 @@ class Form {
         if (!sched::is_near(*op_)) return;
         has_letters_ = true;
         check_near(message_bytes);
-        if (own.kind == OperationKind::kFeed) fault("who is fed gets no letters");
+        if (own.kind == OperationKind::kFeed) fault("a rank that is fed gets no letters");
     }
 
     void check_near(uint64_t bytes) {
@@ -297,10 +297,10 @@ class Form {
 
     void check_message_buffer(const Block& message_buffer, uint64_t bytes) {
         if (message_buffer.bytes > 0 && message_buffer.buffer != Buffer::kScratch)
-            fault("its room is scratch");
+            fault("its message buffer is to be scratch");
         if (message_buffer.bytes == bytes) return;
-        fault("its room has " + std::to_string(message_buffer.bytes) + " bytes; it takes " +
-              std::to_string(bytes));
+        fault("its message buffer has " + std::to_string(message_buffer.bytes) +
+              " bytes; it takes " + std::to_string(bytes));
     }
 
     void check_orders(const std::map<uint64_t, uint32_t>& orders, const std::string& what) {

@@ -28,12 +28,12 @@ void MeetTree::look(std::span<const Meeter> all) {
     for (uint32_t i = 0; i < all.size() && fault_.empty(); ++i) {
         for (const LiveOperation* with : all[i].with) look_at_edge(all, i, *with);
         if (parent_[i] != kNobody) continue;
-        if (top != kNobody) return fault(*all[i].meet, "those who meet are in several trees");
+        if (top != kNobody) return fault(*all[i].meet, "the ranks that meet are in several trees");
         top = i;
         parent_[i] = i;
     }
     if (!fault_.empty() || all.empty()) return;
-    if (top == kNobody) return fault(*all[0].meet, "those who meet are joined in a ring");
+    if (top == kNobody) return fault(*all[0].meet, "the ranks that meet are joined in a ring");
     downwards_.push_back(top);
     for (size_t next = 0; next < downwards_.size() && downwards_.size() <= all.size(); ++next) {
         for (const LiveOperation* with : all[downwards_[next]].with) {
@@ -41,7 +41,7 @@ void MeetTree::look(std::span<const Meeter> all) {
         }
     }
     if (downwards_.size() != all.size()) {
-        fault(*all[0].meet, "those who meet are joined in a ring");
+        fault(*all[0].meet, "the ranks that meet are joined in a ring");
     }
 }
 

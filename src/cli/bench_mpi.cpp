@@ -290,7 +290,8 @@ class Measured final : public BenchMpi {
         TUTTI_ASSERT(status == mpi::abi::kSuccess, "an MPI call returned an error");
     }
 
-    static constexpr const char* kCannotBeTold = "this library of Tutti cannot be told";
+    static constexpr const char* kCannotBeTold =
+        "this library of Tutti takes no orders from tutti bench";
 
     template <class Function>
     static Function found(const char* name) {

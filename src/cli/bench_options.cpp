@@ -244,10 +244,10 @@ checks every result. Started by a bare `mpirun`, without `tutti run`, it times y
   --skew D:MAX    each rank enters each call late, by a time that is drawn for seed, call and rank:
                   one: one of the ranks by MAX; uniform: 0 to MAX; exponential: MAX/4 in the mean,
                   cut at MAX; node: all ranks of one host by MAX; alternating: odd ranks by MAX;
-                  none (without MAX): nobody; report:FILE: as recorded in the JSON of a report of a
+                  none (without MAX): no delay; report:FILE: as recorded in the JSON of a report of a
                   run of as many ranks. Several times MAX, one after the other:
                   uniform:0,1ms,10ms. Times are synchronization delays: from the last rank's
-                  arrival to the last one's exit, by one clock, whose error is told
+                  arrival to the last one's exit, by one clock, whose error is printed
   --seed N        of the delays (default: 1); the same for every way of running a call
   --svg FILE      also draws the delays over MAX, a curve for each way
 

@@ -286,7 +286,7 @@ std::string table_row(const BenchRun& run, const Cell& cell) {
 std::string table_foot(const BenchRun& run) {
     std::string text;
     if (std::any_of(run.cells.begin(), run.cells.end(), has_below_error)) {
-        text += "< less than the clock may be off: not to be told from nothing\n";
+        text += "< less than the error of the clock: no measurable delay\n";
     }
     if (!run.flag) return text;
     text += fmt::format("flag latency {} us before the table, {} us after it{}\n",

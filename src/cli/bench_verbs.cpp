@@ -137,7 +137,7 @@ void print_counts(const WaysOrder& order, const WaysFigures& figures) {
         fmt::print("\nasleep: messages of {}, whose receivers sleep until they are woken\n",
                    format_bytes(order.bytes.front()));
     } else {
-        fmt::print("\nnobody can sleep: there is no completion channel\n");
+        fmt::print("\nno receiver can sleep: there is no completion channel\n");
     }
     fmt::print("of {} plain writes the end was seen before all the rest {} times\n",
                figures.looked_for, figures.torn);

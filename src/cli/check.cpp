@@ -36,7 +36,7 @@ constexpr auto kOptions = std::to_array<OptionDoc>({
      "With --fabric or --file: block (default), round-robin, random:SEED or the host of each rank"},
     {"--bytes", "N", "With --fabric: of the vector, or of one rank's block (default: 1M)"},
     {"--root", "R", "With --fabric: of bcast, reduce, gather and scatter (default: 0)"},
-    {"--file", "SCHEDULE", "Prove what stands in this file (docs/formats/schedule.md)"},
+    {"--file", "SCHEDULE", "Prove the schedules in this file (docs/formats/schedule.md)"},
     {"--leaves", "N,N...", "With --file: hosts on each leaf switch; tells which links are shared"},
 });
 

@@ -41,16 +41,16 @@ using explain::Scenario;
 
 constexpr auto kExplainOptions = std::to_array<OptionDoc>({
     {"--multicast", "", "The team has a multicast route"},
-    {"--multicast-speed", "TIME,RATE", "As a team measures it, for built-in rules: 30us,940mbit"},
+    {"--multicast-speed", "TIME,RATE",
+     "The speed of multicast as a team measures it, for built-in rules: 30us,940mbit"},
     kNodeFiguresOption,
     {"--message-speed", "TIME,RATE",
-     "Likewise of messages between hosts: 2us,90gbit; also for prices (TUTTI_PRICE)"},
+     "Likewise the speed of messages between hosts: 2us,90gbit; also for prices (TUTTI_PRICE)"},
     {"--skew", "one:TIME",
-     "Also what each takes from the last arrival to the last exit where one rank comes so late, "
-     "and "
-     "from which skew on it pays to follow who arrives (docs/price.md)"},
+     "Also the time from the last arrival to the last exit where one rank comes so late, "
+     "and from which skew on it pays to follow arrivals (docs/price.md)"},
     {"--schedule", "", "Print the schedule of every rank (docs/formats/schedule.md)"},
-    {"--memory", "", "Say what memory the communicator takes"},
+    {"--memory", "", "Print the memory that the communicator takes"},
     kSvgOption,
     kGoalOption,
     kSmpiOption,
@@ -108,10 +108,10 @@ void print_table(const sched::Shape& shape, const topo::Placement& placement,
                skew_ns ? fmt::format(" {:>10}", "late") : "");
     for (const explain::Candidate& row : rows) print_row(row, has_multicasts, skew_ns.has_value());
     fmt::print(
-        "\nrounds: messages of the longest chain that wait for each other. All else: of the "
-        "rank that has most.\ntime: predicted, all ranks beginning together (docs/price.md), by "
+        "\nrounds: messages in the longest chain of dependent ones. All else: of the rank that has "
+        "most.\ntime: predicted, all ranks beginning together (docs/price.md), by "
         "the algorithm's own "
-        "tuning, of the chosen one as it runs; -: nothing tells how fast multicasts are\n");
+        "tuning, of the chosen one as it runs; -: the speed of multicasts is unknown\n");
     if (skew_ns) {
         fmt::print(
             "late: from the last arrival to the last exit, one rank {} behind all others, the "
@@ -129,7 +129,8 @@ void print_table(const sched::Shape& shape, const topo::Placement& placement,
         fmt::print("?: estimated by one rank's work; nothing is chosen by it\n");
     }
     if (has_multicasts) {
-        fmt::print("multicasts, bytes: what that rank sends so, once for all that receive it\n");
+        fmt::print(
+            "multicasts, bytes: what that rank multicasts, counted once for all receivers\n");
     }
     if (!are_followed) {
         fmt::print(
@@ -194,12 +195,12 @@ void print_node_level(const Scenario& scenario, uint64_t bytes, const select::Ch
     fmt::print("\n");
     for (const explain::NodeWay& way : level.ways) print_way(way, runs_here, has_times);
     fmt::print(
-        "\nrounds: flags of the longest chain that wait for each other. All else: of the rank "
-        "that has most;\nwritten, read: payload in shared memory.\n");
+        "\nrounds: flags in the longest chain of dependent ones. All else: of the rank that has "
+        "most;\nwritten, read: payload in shared memory.\n");
     if (!has_times) return;
     fmt::print(
         "time: of the rank that takes longest, by what was measured, and 40 GB/s within its own "
-        "memory;\n-: nothing that was measured tells it.\n");
+        "memory;\n-: no measured figure gives it.\n");
 }
 
 Result<Done> check_schedule(const CommandLine& command_line, const sched::Shape& shape,
@@ -254,7 +255,7 @@ Result<Done> check_files(const CommandLine& command_line, const select::Choice& 
     for (const char* option : {"--schedule", "--svg", "--goal", "--smpi"}) {
         if (!command_line.has(option)) continue;
         return Error{ErrorCode::kArgument,
-                     fmt::format("{}: nothing of ours is sent here ({})", option, choice.reason)};
+                     fmt::format("{}: Tutti sends nothing here ({})", option, choice.reason)};
     }
     return Done{};
 }

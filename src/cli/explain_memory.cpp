@@ -55,7 +55,7 @@ void print_memory(const explain::Scenario& scenario, const topo::Placement& plac
                 is_too_much(*rdma, scenario.settings.verbs) ? "; beyond TUTTI_VERBS_MEMORY" : ""));
         own += rdma->bytes;
     }
-    print_part(who, "of a rank: who is where");
+    print_part(who, "of a rank: the placement of all ranks");
     print_part(own + shared / ranks, "a rank in all, with its part of its node's");
     if (scenario.has_multicast && scenario.settings.mcast.over != McastOver::kUdp) {
         const transport::verbs::UdNeed need{transport::ud::kReceivesMax, transport::ud::kSends};

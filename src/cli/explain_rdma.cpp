@@ -88,7 +88,7 @@ RdmaMemory print_rdma(const sched::Shape& shape, const topo::Placement& placemen
     fmt::print("rdma:  a rank is connected with {} at most, {} registered", memory.peers,
                format_bytes(memory.bytes));
     if (messages.all != 0) {
-        fmt::print("; {} of {} messages go so{}", messages.by_rdma, messages.all,
+        fmt::print("; {} of {} messages go by RDMA{}", messages.by_rdma, messages.all,
                    messages.by_rdma < messages.all ? ", the others by your MPI" : "");
         if (messages.counted != 0) {
             fmt::print("; {} as additions to counters, where the adapters can", messages.counted);

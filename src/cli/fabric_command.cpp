@@ -26,7 +26,7 @@ namespace {
 constexpr auto kFabricCommandOptions = std::to_array<OptionDoc>({
     {"--fabric", "FILE", "The same as FILE alone"},
     {"--hosts", "N|LIST", "Only the first N hosts, or these: n[0-7],login"},
-    {"--ranks", "N", "With so many ranks on these hosts: who is where"},
+    {"--ranks", "N", "With so many ranks on these hosts: which rank is on which host"},
     {"--placement", "WORD",
      "block: neighbours share a host (default); round-robin; random:SEED; or a host for each rank"},
     {"--svg", "FILE", "Draw it: the root on top, hosts below their switches"},

@@ -61,7 +61,8 @@ Result<Done> read_times(const Json& node, const char* key, node::Times& times) {
         const auto& sizes = node::kMeasuredBytes;
         const auto size = std::find(sizes.begin(), sizes.end(), bytes);
         if (size == sizes.end()) {
-            return malformed(fmt::format("\"{}\": {} bytes are measured by nobody", key, bytes));
+            return malformed(
+                fmt::format("\"{}\": {} bytes are a size that no run measures", key, bytes));
         }
         const auto at = static_cast<size_t>(size - sizes.begin());
         if (auto done = read_number(entry, "rings_ns", UINT32_MAX, times.ring[at]); !done) {
@@ -86,7 +87,8 @@ Result<Done> read_readers(const Json& node, node::Figures& figures) {
         if (auto done = read_number(entry, "readers", UINT32_MAX, readers); !done) return done;
         const auto at = static_cast<size_t>(std::countr_zero(readers));
         if (!std::has_single_bit(readers) || at >= node::kReaderLimits) {
-            return malformed(fmt::format("\"{}\": {} are measured by nobody", kKey, readers));
+            return malformed(
+                fmt::format("\"{}\": {} readers are a number that no run measures", kKey, readers));
         }
         uint32_t& ns = figures.readers_ns[at];
         if (auto done = read_number(entry, "single_copy_ns", UINT32_MAX, ns); !done) return done;

@@ -96,7 +96,7 @@ std::string sibling_memory_obstacle(const Settings& settings) {
     const int failure = try_siblings(allows);
     if (failure == 0) return {};
     std::array<char, 160> text{};
-    arena::tell_denial(text, "a process cannot read its brother's memory", failure, allows);
+    arena::tell_denial(text, "a process cannot read its sibling's memory", failure, allows);
     return text.data();
 }
 

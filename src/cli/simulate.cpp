@@ -39,7 +39,8 @@ constexpr auto kSimulateOptions = std::to_array<OptionDoc>({
      "0,1ms,10ms), or as a run of as many ranks has recorded (report:FILE, the JSON of a report). "
      "Of 9 draws the median from the last arrival to the last exit"},
     {"--seed", "N",
-     "Order of what happens at the same time, when a call meets the background, who is late "
+     "Chooses the order of simultaneous events, when a call meets the background, and the late "
+     "ranks "
      "(default: 1)"},
 });
 
@@ -185,7 +186,7 @@ Result<Done> simulate_one(const Scenario& scenario, const Conditions& around,
     const select::Choice& chosen = choice.value();
     if (chosen.algorithm == nullptr && !are_all) {
         return Error{ErrorCode::kArgument,
-                     fmt::format("simulate: nothing of ours is sent here ({})", chosen.reason)};
+                     fmt::format("simulate: Tutti sends nothing here ({})", chosen.reason)};
     }
     fmt::print("{}, {}\n", scenario.text(bytes), around.named.text);
     if (!around.background_text.empty()) fmt::print("background: {}\n", around.background_text);

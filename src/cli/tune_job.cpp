@@ -36,7 +36,7 @@ void say_failed(const std::string& message) {
 
 void end_what_hangs(int) {
     constexpr std::string_view kLine =
-        "tutti tune: nothing goes on: is a host gone? The job is ended, no file was written\n";
+        "tutti tune: no progress: is a host gone? The job is ended, no file was written\n";
     [[maybe_unused]] const auto written = write(STDERR_FILENO, kLine.data(), kLine.size());
     _exit(kTuneFailed);
 }

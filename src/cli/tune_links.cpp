@@ -68,9 +68,9 @@ std::string survey_text(const survey::Found& found) {
         case survey::Found::Verdict::kGroups:
             return groups_text(found.fabric) + ", found by measuring";
         case survey::Found::Verdict::kOneSwitch:
-            return "one, as far as can be measured";
+            return "one, as far as measuring shows";
         default:
-            return "cannot be told by measuring: " + found.reason;
+            return "measuring does not show it: " + found.reason;
     }
 }
 

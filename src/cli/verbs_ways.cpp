@@ -72,7 +72,7 @@ class Ways {
     Result<Done> sleep(End& end);
     static Result<Done> arm(End& end) {
         if (end.endpoint->arm(transport::verbs::Events::kAll)) return Done{};
-        return Error{ErrorCode::kNetwork, "no event can be had"};
+        return Error{ErrorCode::kNetwork, "no completion event is to be had"};
     }
 
     std::array<Device*, 2> devices_;
@@ -156,7 +156,7 @@ Result<Done> Ways::take_turn(End& sender) {
 // nothing comes unseen and untold.
 Result<Done> Ways::sleep(End& end) {
     if (!waits_.sleep(end.endpoint->wait_fd())) {
-        return Error{ErrorCode::kNetwork, "nobody was woken within a minute"};
+        return Error{ErrorCode::kNetwork, "no receiver was woken within a minute"};
     }
     ++counts_->wakes;
     return arm(end);

@@ -67,9 +67,8 @@ void describe_node(const Members& members, tutti_node_info& info) {
         info.state = TUTTI_NODE_UNMEASURED;
         multicast::set_text(
             info.reason, source.is_crowded ? "ranks share processors"
-                         : info.lean != 0  ? "they are lean, and do as the first one of their node"
-                                           : "a barrier takes as long as where ranks share "
-                                             "processors");
+                         : info.lean != 0  ? "lean ones use the figures of the first on their node"
+                                           : "a barrier is as slow as if ranks shared processors");
     } else {
         info.state = source.has_measured ? TUTTI_NODE_MEASURED : TUTTI_NODE_EARLIER;
         info.again = node.tuner->again();

@@ -24,7 +24,7 @@ constexpr uint64_t kAskNs = 1'000'000'000;
 // Likewise where nothing else can be had: longer than whoever finds out is held (Control::is_due).
 constexpr uint64_t kAskWhoNs = 10'000'000'000;
 
-constexpr const char* kNoWayOn = "no way on after multicast failed";
+constexpr const char* kNoWayOn = "cannot go on after multicast failed";
 
 }  // namespace
 

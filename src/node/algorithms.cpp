@@ -36,14 +36,14 @@ static_assert(kInlineBytesMax == 1024);
 constexpr const char* kByRoot = "more than 1 KiB, up to 3 ranks: the root folds alone";
 static_assert(kRootFoldsRanksMax == 3);
 constexpr const char* kByEverybody =
-    "more than slots are for, and little of all together: whoever needs the result folds alone";
+    "more than slots hold, and little in all: each rank that needs the result folds alone";
 constexpr const char* kByShares =
-    "more than one rank may fold alone, or than a chunk: each rank folds a share for all";
+    "more than one rank may fold alone, or more than a chunk: each rank folds a share for all";
 static_assert(kDirectBytesMax == 32 * 1024);
 constexpr const char* kByTurns =
-    "more than 1 KiB, where it weighs least: piece by piece up and down the tree, leaders in turn";
+    "more than 1 KiB, where it is cheapest: piece by piece up and down the tree, leaders in turn";
 constexpr const char* kBySingleCopy =
-    "from where it was measured to win: read where it stands, copied once";
+    "from the size on at which it measured faster: read in place, copied once";
 
 Step alone(Team& team, Op& op) {
     const bool has_input = op.call.send != nullptr && op.call.recv != nullptr;

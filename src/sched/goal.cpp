@@ -85,7 +85,7 @@ class GoalWriter {
             return false;
         }
         if (is_meet(op.kind)) {
-            error_ = label(rank, position, op) + ": GOAL has no messages that follow who arrives";
+            error_ = label(rank, position, op) + ": GOAL has no messages that follow arrivals";
             return false;
         }
         // The highest 32 bits mean any tag.

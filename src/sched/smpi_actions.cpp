@@ -111,7 +111,7 @@ class RankActions {
             }
             if (is_meet(op.kind)) {
                 error_ = label(rank_, {lane, k, i}, op) +
-                         ": a trace has no messages that follow who arrives";
+                         ": a trace has no messages that follow arrivals";
                 return false;
             }
             needs_.assign(1, older_joint_);

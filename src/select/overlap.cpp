@@ -106,8 +106,8 @@ Fault hidden_by(const Rule& rule, std::span<const Rule> earlier) {
                              other.node_algorithm == rule.node_algorithm &&
                              other.tuning == rule.tuning;
         if (!always_runs && !is_twin) continue;
-        return "never has its turn: rule " + std::to_string(other.number) + " in line " +
-               std::to_string(other.line) + " takes the same calls before";
+        return "is never reached: rule " + std::to_string(other.number) + " in line " +
+               std::to_string(other.line) + " takes the same calls first";
     }
     return std::nullopt;
 }

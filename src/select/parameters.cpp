@@ -191,7 +191,7 @@ Trouble read_parameters(const toml::node& node, ClusterParameters& parameters) {
     const bool has_latency = parameters.multicast.latency_ns != 0;
     if (has_latency != (parameters.multicast.mbit != 0)) {
         return trouble(node, std::string("multicast_") + (has_latency ? "rate" : "latency") +
-                                 " is missing: of multicasts both are told, or neither");
+                                 " is missing: give both values of multicasts, or neither");
     }
     return std::nullopt;
 }

@@ -198,8 +198,8 @@ TEST_F(Transcript, ExplainCountsWhatANodeDoes) {
         "than 1 KiB: piece by piece through a ring of chunks\n"
         "  single             cannot run this: for ranks that can read each other's memory; a team "
         "tries it at first\n\n"
-        "rounds: flags of the longest chain that wait for each other. All else: of the rank "
-        "that has most;\nwritten, read: payload in shared memory.\n");
+        "rounds: flags in the longest chain of dependent ones. All else: of the rank that has "
+        "most;\nwritten, read: payload in shared memory.\n");
     const Answer tree = tutti("explain allreduce --bytes 8 --ranks 8 --hosts 1",
                               "TUTTI_LAYOUT=tree TUTTI_TOPOLOGY='pack:2 core:4 pu:1'");
     EXPECT_NE(tree.out.find("meet:  in a tree: TUTTI_LAYOUT; TUTTI_TOPOLOGY\n"), std::string::npos)
@@ -256,15 +256,15 @@ TEST_F(Transcript, ExplainNamesWhatANodeCouldRun) {
         "                      rounds  messages      written         read       folded\n"
         "  small              cannot run this: holds up to 1 KiB\n"
         "  tree               cannot run this: needs a tree, and the ranks meet all with all\n"
-        "  direct                   1         0        8 KiB       24 KiB       24 KiB  more "
-        "than slots are for, and little of all together: whoever needs the result folds alone\n"
-        "* split                    2         0        8 KiB       12 KiB        6 KiB  more "
-        "than one rank may fold alone, or than a chunk: each rank folds a share for all\n"
+        "  direct                   1         0        8 KiB       24 KiB       24 KiB  more than "
+        "slots hold, and little in all: each rank that needs the result folds alone\n"
+        "* split                    2         0        8 KiB       12 KiB        6 KiB  more than "
+        "one rank may fold alone, or more than a chunk: each rank folds a share for all\n"
         "  turns              cannot run this: needs a tree, and the ranks meet all with all\n"
         "  single             cannot run this: for ranks that can read each other's memory; a team "
         "tries it at first\n\n"
-        "rounds: flags of the longest chain that wait for each other. All else: of the rank "
-        "that has most;\nwritten, read: payload in shared memory.\n");
+        "rounds: flags in the longest chain of dependent ones. All else: of the rank that has "
+        "most;\nwritten, read: payload in shared memory.\n");
     const Answer same =
         tutti("explain allreduce --bytes 8K --ranks 4 --hosts 1", "TUTTI_ALLREDUCE=node:split");
     EXPECT_NE(same.out.find("runs:  split, in shared memory (docs/node.md)\nwhy:   forced by "
@@ -324,7 +324,8 @@ TEST_F(Transcript, ExplainKnowsRdma) {
     EXPECT_NE(halves.out.find("; 672 of 672 messages go so\n"), std::string::npos) << halves.out;
     const Answer gather =
         tutti("explain gather --bytes 8 --ranks 64 --algorithm direct", "TUTTI_VERBS=on");
-    EXPECT_NE(gather.out.find(" of 63 messages go so, the others by your MPI\n"), std::string::npos)
+    EXPECT_NE(gather.out.find(" of 63 messages go by RDMA, the others by your MPI\n"),
+              std::string::npos)
         << gather.out;
 }
 
@@ -339,12 +340,12 @@ TEST_F(Transcript, ExplainTellsTheMemory) {
                             "    1.0 MiB  of a node: what came by multicast, until all have taken "
                             "it\n"
                             "    8.7 MiB  of a rank, registered: messages to 37 others\n"
-                            "    0.8 MiB  of a rank: who is where\n"),
+                            "    0.8 MiB  of a rank: the placement of all ranks\n"),
               std::string::npos)
         << many.out << many.err;
     const Answer hosts = tutti(barrier + "65536 --hosts 65536", "TUTTI_VERBS=on");
     EXPECT_NE(hosts.out.find("   12.0 MiB  of a rank, registered: messages to 51 others\n"
-                             "    1.0 MiB  of a rank: who is where\n"
+                             "    1.0 MiB  of a rank: the placement of all ranks\n"
                              "   13.0 MiB  a rank in all, with its part of its node's\n"),
               std::string::npos)
         << hosts.out << hosts.err;
@@ -434,13 +435,13 @@ TEST_F(Transcript, ExplainCountsMulticasts) {
     EXPECT_EQ(found[1] + " " + found[2], number(2 + 1) + " 1");
     EXPECT_EQ(found[5], "1");
     const Answer without = tutti("explain bcast --bytes 8 --ranks 4");
-    EXPECT_NE(without.out.find("  multicast          cannot run this: needs a multicast route, "
-                               "which this team has not\n"),
+    EXPECT_NE(without.out.find("  multicast          cannot run this: needs a multicast route, and "
+                               "this team has none\n"),
               std::string::npos)
         << without.out;
     EXPECT_EQ(tutti("explain bcast --bytes 8 --ranks 4 --algorithm multicast").err,
               "tutti: --algorithm=multicast: cannot run this call: multicast needs a multicast "
-              "route, which this team has not: see --multicast\n");
+              "route, and this team has none: see --multicast\n");
     // Every other rank of a host receives what its leader does, and the schedule is proved.
     (void)shell(
         "\"$T\" explain barrier --ranks 4 --hosts 2 --multicast --schedule "
@@ -678,7 +679,7 @@ TEST_F(Transcript, SimulateAMulticast) {
     EXPECT_EQ(without.status, 2);
     EXPECT_EQ(without.err,
               "tutti: --algorithm=multicast: cannot run this call: multicast needs a multicast "
-              "route, which this team has not: see --multicast\n");
+              "route, and this team has none: see --multicast\n");
 }
 
 // Patarasuk and Yuan 2007, sections 3.2 and 4: their ring wins from 256 B of the vector a rank on
@@ -778,7 +779,7 @@ INSTANTIATE_TEST_SUITE_P(
               "--algorithm: bcast has no node algorithm split; it has node:small, node:tree, "
               "node:pipeline, node:single"},
         Wrong{"", "explain bcast --ranks 4 --hosts 1 --bytes 8 --svg a.svg",
-              "--svg: nothing of ours is sent here (one host: shared memory)"},
+              "--svg: Tutti sends nothing here (one host: shared memory)"},
         Wrong{"", "explain barrier --ranks 129 --svg a.svg",
               "--svg: a drawing holds at most 128 ranks"},
         Wrong{"", "explain bcast --ranks 4 --bytes 8 --rules none.toml",
@@ -836,7 +837,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"", "simulate barrier --ranks 4 --algorithm rign",
               "--algorithm: unknown algorithm rign of barrier"},
         Wrong{"", "simulate barrier --ranks 4 --mpi mpich --algorithm host",
-              "simulate: nothing of ours is sent here (forced by --algorithm)"}));
+              "simulate: Tutti sends nothing here (forced by --algorithm)"}));
 
 TEST_F(Transcript, SimulateKnowsLateRanks) {
     const std::string call = "simulate barrier --ranks 16 --algorithm dissemination --skew ";

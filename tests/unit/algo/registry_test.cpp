@@ -106,7 +106,7 @@ TEST(Obstacles, MulticastNeedsARoute) {
         Shape shape = shape_of(one.collective, 7, 0);
         if (one.collective == TUTTI_BARRIER) shape.bytes = 0;
         EXPECT_EQ(one.obstacle(shape),
-                  one.has_multicast ? "needs a multicast route, which this team has not" : "")
+                  one.has_multicast ? "needs a multicast route, and this team has none" : "")
             << one.name;
         shape.has_multicast = true;
         EXPECT_EQ(one.obstacle(shape), "") << one.name;
@@ -124,7 +124,7 @@ TEST(Obstacles, SomeNeedReceivesThatCanBeGivenBack) {
         EXPECT_EQ(find(collective, "adaptive_multicast")->obstacle(shape), "");
         shape.gives_back = false;
         EXPECT_EQ(find(collective, "adaptive_multicast")->obstacle(shape),
-                  "needs receives that can be cancelled, which this embedder has not");
+                  "needs receives that can be cancelled; this embedder has none");
         EXPECT_EQ(find(collective, "gather_multicast")->obstacle(shape), "");
     }
 }

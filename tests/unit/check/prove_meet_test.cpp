@@ -124,13 +124,13 @@ TEST(CheckMeet, Letters) {
 
 TEST(CheckMeet, RoomsOfTheWrongSize) {
     expect_fault(faults_with(3, "meet_with parent 0 scratch[0+32]\n" + kMeet),
-                 "its room has 32 bytes; it takes 64");
+                 "its message buffer has 32 bytes; it takes 64");
     expect_fault(faults_of(shape_of(TUTTI_ALLREDUCE, 1, 32), kExtent,
                            {"meet output[0+8] = input[0+8] by output[0+32]\n"}),
-                 "its room is scratch");
+                 "its message buffer is to be scratch");
     expect_fault(
         faults_with(3, with("parent 0", 0) + "meet output[0+8] = input[0+8] by scratch[64+16]\n"),
-        "its room has 16 bytes; it takes 32");
+        "its message buffer has 16 bytes; it takes 32");
     expect_fault(
         faults_with(3, with("parent 0", 0) + "meet output[0+8] = input[0+8] by scratch[56+32]\n"),
         "nothing orders it");
@@ -286,7 +286,7 @@ TEST(CheckFeed, WhatIsWrongIsFound) {
         "its first piece is none of its block");
     expect_fault(faults_fed(1, known("parent 0", 0) + fed("out", 1)), "not all ranks are told");
     expect_fault(faults_fed(1, "meet_with parent 0 scratch[0+64]\n" + fed("in", 1)),
-                 "its room has 64 bytes; it takes 128");
+                 "its message buffer has 64 bytes; it takes 128");
     expect_fault(faults_fed(0, kFourFed[0], {2, 2, 1, 384}), "more than one lane is in flight");
     // Not all know the middle: 2 hangs below 1.
     Lines bodies = kFourFed;

@@ -102,7 +102,7 @@ TEST(BenchSkew, TheTableMarksWhatTheClockCannotTell) {
     // That one cannot run is told once, with the first cell.
     EXPECT_TRUE(table_row(run, run.cells[0])
                     .ends_with("\nallreduce       8 B  cannot: tree: needs wings\n"));
-    EXPECT_EQ(table_foot(run), "< less than the clock may be off: not to be told from nothing\n");
+    EXPECT_EQ(table_foot(run), "< less than the error of the clock: no measurable delay\n");
     BenchRun exact = some_run();
     for (Cell& cell : exact.cells) cell.skew->error_us = 0;
     EXPECT_EQ(table_foot(exact), "");

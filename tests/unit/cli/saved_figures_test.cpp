@@ -102,12 +102,13 @@ TEST(NodeFigures, OneLineOnWhatIsWrong) {
     EXPECT_EQ(with(R"("one_way": {})"), "no list \"one_way\"");
     EXPECT_EQ(with(R"("all_ways": [7])"), "\"all_ways\" holds no tables");
     EXPECT_EQ(with(R"("all_ways": [{"bytes": 1000, "rings_ns": 7}])"),
-              "\"all_ways\": 1000 bytes are measured by nobody");
+              "\"all_ways\": 1000 bytes are a size that no run measures");
     EXPECT_EQ(with(R"("one_way_64k_readers": {})"), "\"one_way_64k_readers\" is no list");
     EXPECT_EQ(with(R"("one_way_64k_readers": [2])"), "\"one_way_64k_readers\" holds no tables");
     for (const char* readers : {"0", "3", "256"}) {
         EXPECT_EQ(with(R"("one_way_64k_readers": [{"readers": )" + std::string(readers) + "}]"),
-                  "\"one_way_64k_readers\": " + std::string(readers) + " are measured by nobody");
+                  "\"one_way_64k_readers\": " + std::string(readers) +
+                      " readers are a number that no run measures");
     }
     EXPECT_EQ(with(R"("all_ways": [{"bytes": 8192, "rings_ns": 0.5}])"),
               "\"rings_ns\" is no number of 0 to 4294967295");

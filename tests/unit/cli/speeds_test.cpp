@@ -45,7 +45,7 @@ TEST(Speeds, SettingsHold) {
 TEST(SiblingMemory, SayWhyTheyCannotRead) {
     Settings settings;
     const std::string why = sibling_memory_obstacle(settings);
-    const bool is_told = why.starts_with("a process cannot read its brother's memory: ");
+    const bool is_told = why.starts_with("a process cannot read its sibling's memory: ");
     EXPECT_TRUE(why.empty() || is_told) << why;
     settings.single_copy = SingleCopyChoice::kOff;
     EXPECT_EQ(sibling_memory_obstacle(settings), "TUTTI_SINGLE_COPY=off");

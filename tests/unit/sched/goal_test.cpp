@@ -74,7 +74,7 @@ TEST(Goal, ThoseWhoMeetAreRefused) {
     ASSERT_FALSE(goal);
     EXPECT_EQ(goal.error().message,
               "rank 0, lane 0, round 0: meet_with child 1 scratch[0+32]: GOAL has no messages that "
-              "follow who arrives");
+              "follow arrivals");
 }
 
 TEST(Goal, TagsAreBelow32Bits) {

@@ -176,7 +176,7 @@ TEST(Smpi, ThoseWhoMeetAreRefused) {
     ASSERT_FALSE(traces);
     EXPECT_EQ(traces.error().message,
               "rank 0, lane 0, round 0: meet_with child 1 scratch[0+32]: a trace has no messages "
-              "that follow who arrives");
+              "that follow arrivals");
 }
 
 TEST(Smpi, TagsAreBelow31Bits) {

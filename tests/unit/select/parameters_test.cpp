@@ -101,7 +101,7 @@ TEST(Parameters, AMistakeIsALine) {
     EXPECT_EQ(complaint("[parameters]\nlong_in_turn = 2\n"),
               "cluster.toml:2:16: long_in_turn = 2: expected true or false");
     EXPECT_EQ(complaint("[parameters]\nmulticast_rate = \"1gbit\"\n"),
-              "cluster.toml:1:1: multicast_latency is missing: of multicasts both are told, or "
+              "cluster.toml:1:1: multicast_latency is missing: give both values of multicasts, or "
               "neither");
     EXPECT_NE(complaint("[parameters]\nlatency = \"1us\nrate"), "");
     EXPECT_TRUE(complaint("parameters = \"rangr\"\n")

@@ -262,17 +262,17 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"[[rule]]\ncollective = \"bcast\"\nrdma = true\nalgorithm = \"host\"\n"
               "[[rule]]\ncollective = \"bcast\"\nrdma = true\nbytes = \"..4K\"\n"
               "algorithm = \"host\"",
-              "9:13: never has its turn: rule 1 in line 1 takes the same calls before"},
+              "9:13: is never reached: rule 1 in line 1 takes the same calls first"},
         Wrong{"[[rule]]\ncollective = \"bcast\"\nmulticast = true\nalgorithm = \"host\"\n"
               "[[rule]]\ncollective = \"bcast\"\nmulticast = true\nbytes = \"..4K\"\n"
               "algorithm = \"host\"",
-              "9:13: never has its turn: rule 1 in line 1 takes the same calls before"},
+              "9:13: is never reached: rule 1 in line 1 takes the same calls first"},
         Wrong{"[[rule]]\ncollective = \"bcast\"\nalgorithm = \"host\"\n"
               "[[rule]]\ncollective = \"bcast\"\nbytes = \"..4K\"\nalgorithm = \"node\"",
-              "7:13: never has its turn: rule 1 in line 1 takes the same calls before"},
+              "7:13: is never reached: rule 1 in line 1 takes the same calls first"},
         Wrong{"[[rule]]\ncollective = \"barrier\"\nalgorithm = \"dissemination\"\n"
               "[[rule]]\ncollective = \"barrier\"\nranks = 4\nalgorithm = \"dissemination\"",
-              "7:13: never has its turn: rule 1 in line 1 takes the same calls before"}));
+              "7:13: is never reached: rule 1 in line 1 takes the same calls first"}));
 
 TEST(RulesFile, AFaultOfTheLanguageHasItsPlaceToo) {
     const auto parsed = Rules::parse("[[rule]]\nbytes = = 1\n", "a\nb.toml");
