@@ -239,13 +239,13 @@ checks every result. Started by a bare `mpirun`, without `tutti run`, it times y
   --paper         the method of Patarasuk and Yuan 2007, figure 4: 32 runs (or --batches) of 20
                   calls, 10 from 64K on; your MPI's barrier after each call, counted in; the
                   mean of the runs, and what to add and take off for its 95 % confidence interval
-  --late RANK:MS  that rank sleeps so long before it enters each call; times are then those of the
-                  slowest other rank inside the call, and, apart, of the late one
+  --late RANK:MS  that rank sleeps so long before it enters each call; times are then of the
+                  slowest other rank inside the call, and in a column of its own of the late one
   --skew D:MAX    each rank enters each call late, by a time that is drawn for seed, call and rank:
                   one: one of the ranks by MAX; uniform: 0 to MAX; exponential: MAX/4 in the mean,
                   cut at MAX; node: all ranks of one host by MAX; alternating: odd ranks by MAX;
-                  none (without MAX): no delay; report:FILE: as recorded in the JSON of a report of a
-                  run of as many ranks. Several times MAX, one after the other:
+                  none (without MAX): no delay; report:FILE: as recorded in the JSON of a report
+                  of a run of as many ranks. Several times MAX, one after the other:
                   uniform:0,1ms,10ms. Times are synchronization delays: from the last rank's
                   arrival to the last one's exit, by one clock, whose error is printed
   --seed N        of the delays (default: 1); the same for every way of running a call
@@ -255,8 +255,9 @@ The elements are doubles, reductions sum them, and roots change with every call.
 and 8 calls or more (with fresh buffers 200 us) after some calls that are not timed and warm the
 caches; its time is that of the slowest rank, divided by its calls. Columns: the median and the 99th
 percentile over the batches; ratio: host / Tutti; limit: the time for a flag to cross from rank 0 to
-the next rank on its node plus one memcpy of one block, measured then and there. That time, the flag's latency, is also taken before and after the table and each line: where
-a virtual machine's cores were moved meanwhile, the line is marked ~ and its figures mix two places.
+the next rank on its node plus one memcpy of one block, measured beside the line. The flag's latency
+is also taken before and after the table and each line: where a virtual machine's cores were moved
+meanwhile, the line is marked ~ and its figures mix two places.
 )";
 }
 

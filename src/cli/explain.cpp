@@ -109,13 +109,13 @@ void print_table(const sched::Shape& shape, const topo::Placement& placement,
     for (const explain::Candidate& row : rows) print_row(row, has_multicasts, skew_ns.has_value());
     fmt::print(
         "\nrounds: messages in the longest chain of dependent ones. All else: of the rank that has "
-        "most.\ntime: predicted, all ranks beginning together (docs/price.md), by "
-        "the algorithm's own "
+        "most.\ntime: predicted if all ranks begin together (docs/price.md), by the algorithm's "
+        "own "
         "tuning, of the chosen one as it runs; -: the speed of multicasts is unknown\n");
     if (skew_ns) {
         fmt::print(
-            "late: from the last arrival to the last exit, one rank {} behind all others, the "
-            "median of {} that are so in turn; -: not followed\n",
+            "late: from the last arrival to the last exit, with one rank {} behind all others, the "
+            "median of {} such ranks in turn; -: not followed\n",
             format_duration(*skew_ns), select::kLateMax);
         print_followings(explain::followings(comparison, shape, placement, choice, cluster));
     }
