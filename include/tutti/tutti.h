@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tutti: collective communication. The C interface; it needs no MPI.
  *
- * An embedder makes one context, then teams from it. A team is made
- * collectively: every member calls tutti_team_create() with the same size and
- * an allgather callback over exactly these members; either every member gets
- * the team or none does. Collectives on a team are started by all members in
- * the same order. A team is used by one thread at a time; different teams may
- * be used by different threads at once. Whoever waits in one team moves the
- * requests under way in all other teams of the context on, so callbacks and
- * operators of a request may run in any thread that waits.
+ * An embedder makes one context, then teams from it. Making a team is
+ * collective: every member calls tutti_team_create() with the same size and
+ * an allgather callback over exactly these members. Either every member gets
+ * the team or none does. All members start the collectives of a team in the
+ * same order. One thread at a time uses a team; several threads may use
+ * different teams at once. A thread that waits in one team also progresses the
+ * requests of all other teams of the context. So callbacks and operators of a
+ * request may run in any thread that waits.
  *
  * No function throws, prints or exits. Messages go to the log callback.
  */
@@ -36,13 +36,13 @@ extern "C" {
 typedef enum tutti_status {
     TUTTI_OK = 0,
     TUTTI_PENDING = 1,        /* not an error: call again */
-    TUTTI_HOST = 2,           /* not an error: the call is the embedder's own, on all members */
+    TUTTI_HOST = 2,           /* not an error: all members leave the call to the embedder */
     TUTTI_ERR_ARGUMENT = -1,  /* an argument or setting is malformed */
     TUTTI_ERR_MEMORY = -2,    /* not enough memory, shared memory or a limit on it */
     TUTTI_ERR_NODE = -3,      /* members cannot prove that they share a node, or are on several
-                                 without a way between them */
+                                 nodes and there is no p2p */
     TUTTI_ERR_BOOTSTRAP = -4, /* the allgather callback failed */
-    TUTTI_ERR_MISMATCH = -5,  /* the members called different things */
+    TUTTI_ERR_MISMATCH = -5,  /* the members made different calls */
     TUTTI_ERR_SYSTEM = -6,    /* a system call failed */
     TUTTI_ERR_OFF = -7,       /* switched off by a setting */
     TUTTI_ERR_NETWORK = -8,   /* a message to or from another node failed; final for the team */
@@ -130,42 +130,44 @@ typedef struct tutti_context_params {
     void* progress_user;
     void (*log)(void* user, tutti_log_level level, const char* line); /* may be NULL */
     void* log_user;
-    /* This process's number in its job, for TUTTI_HOSTS. job_size 0: unknown, each team pretends by
-     * its own ranks. */
+    /* This process's number in its job, for TUTTI_HOSTS. job_size 0: unknown; each team then
+     * numbers its pretended hosts by its own ranks. */
     uint32_t job_rank;
     uint32_t job_size;
     const char* host_mpi; /* as rules name it: "openmpi", "mpich", "impi"; may be NULL */
 } tutti_context_params;
 
-/* What the site has to say about this process's program (/etc/tutti/settings.toml, see
- * docs/formats/settings.md). `take` gets every setting that then is in force: the site's, and
- * `settings` of the job's own, which win, as tutti_context_create() wants them. One process of a
- * job asks and hands them to all, as the file may be another on each host. TUTTI_ERR_OFF: the site
- * has switched Tutti off for this program; TUTTI_ERR_ARGUMENT: its file is broken, which does the
- * same. Then the settings say so, and message says why. With TUTTI_OK it may name what of the
- * site's is left out since the job's own contradict it. */
+/* Reads the site's settings for this process's program (/etc/tutti/settings.toml, see
+ * docs/formats/settings.md). `take` gets every setting in force, in the form that
+ * tutti_context_create() expects: the job's own `settings`, and those of the site that the job does
+ * not set. One process of a job calls this and sends the settings to all, since each host may have
+ * another file. TUTTI_ERR_OFF: the site has switched Tutti off for this program.
+ * TUTTI_ERR_ARGUMENT: the site's file is broken, which switches Tutti off, too. In both cases the
+ * settings say so, and message says why. With TUTTI_OK message may name settings of the site that
+ * are left out because the job's own contradict them. */
 TUTTI_API tutti_status tutti_site_settings(const char* const* settings, size_t settings_count,
                                            void (*take)(void* user, const char* entry), void* user,
                                            char* message, size_t message_bytes);
-/* Which tuned file fits this process's host and host MPI (docs/formats/tuned.md), which is what
- * MPI_Get_library_version() says; settings as tutti_site_settings() gave them. `take` gets the
- * settings that tell it and its text, to stand behind them; none where there is no file, or
- * everything is off. One process of a job asks and hands them to all. On success message may hold a
- * line, too: which file is not used, and why. TUTTI_ERR_ARGUMENT: TUTTI_TUNED names one that is not
- * there or broken. */
+/* Finds the tuned file for this process's host and its MPI (docs/formats/tuned.md).
+ * library_version is the text of MPI_Get_library_version(); settings are those that
+ * tutti_site_settings() gave. `take` gets further settings, which hold the file's name and text;
+ * append them to the others. It gets none if there is no such file, or if everything is off. One
+ * process of a job calls this and sends the settings to all. On success message may hold a line,
+ * too: which file is not used, and why. TUTTI_ERR_ARGUMENT: TUTTI_TUNED names a file that is
+ * missing or broken. */
 TUTTI_API tutti_status tutti_tuned_find(const char* const* settings, size_t settings_count,
                                         const char* library_version,
                                         void (*take)(void* user, const char* entry), void* user,
                                         char* message, size_t message_bytes);
-/* Which file describes the cluster, as docs/formats/topology.md has it; settings as
- * tutti_site_settings() gave them. `file` is empty where there is none. One process of a job
- * asks. */
+/* Finds the file that describes the cluster (docs/formats/topology.md). settings are those that
+ * tutti_site_settings() gave. `file` is empty if there is none. One process of a job calls this. */
 TUTTI_API tutti_status tutti_fabric_find(const char* const* settings, size_t settings_count,
                                          char* file, size_t file_bytes, char* message,
                                          size_t message_bytes);
-/* Reads it. `take` gets a text: the part of the tree of switches that hosts of these names hang on,
- * for tutti_context_set_fabric(); or an empty one, if the file has none of them. On success message
- * may hold a line, too: which hosts it does not have. */
+/* Reads the part of that file that a job needs. `take` gets a text for tutti_context_set_fabric():
+ * the part of the switch tree to which hosts of these names are attached. The text is empty if the
+ * file has none of these hosts. On success message may hold a line, too: the hosts that the file
+ * lacks. */
 TUTTI_API tutti_status tutti_fabric_part(const char* file, const char* const* hosts,
                                          size_t hosts_count,
                                          void (*take)(void* user, const char* text), void* user,
@@ -174,22 +176,23 @@ TUTTI_API tutti_status tutti_fabric_part(const char* file, const char* const* ho
 TUTTI_API tutti_status tutti_context_create(const tutti_context_params* params,
                                             tutti_context** context, char* message,
                                             size_t message_bytes);
-/* The name by which a description of the cluster has this process's host: the host's own, or
+/* The name of this process's host in a description of the cluster: the host's own name, or
  * "pretended-host-3" under TUTTI_HOSTS. */
 TUTTI_API void tutti_context_host(const tutti_context* context, char* name, size_t name_bytes);
-/* Teams that are made from now on go by it: a text of tutti_fabric_part(), the same on all
- * processes of the job; NULL: by none. Not while another thread makes a team of the context. On
- * failure by none, and message holds one clear line. */
+/* Teams that are made from now on use this part of the fabric: a text of tutti_fabric_part(), equal
+ * on all processes of the job. NULL: they know no fabric. Do not call this while another thread
+ * makes a team of the context. On failure teams know no fabric, and message holds one clear
+ * line. */
 TUTTI_API tutti_status tutti_context_set_fabric(tutti_context* context, const char* text,
                                                 char* message, size_t message_bytes);
-/* How many hosts it has, and on how many switches they are; both 0 where nothing is known. */
+/* The numbers of hosts in that part, and of switches with hosts; both 0 if teams know no fabric. */
 TUTTI_API void tutti_context_fabric(const tutti_context* context, uint32_t* hosts,
                                     uint32_t* switches);
 /* All teams of the context must have been destroyed. */
 TUTTI_API void tutti_context_destroy(tutti_context* context);
-/* For waits of the embedder's own, now and then: lets this process do what ranks that wait in a
- * call need of it after multicast has failed. With has_waited_long it also finds out whether it
- * has. Never waits. */
+/* The embedder calls this now and then while it waits for something of its own. It serves ranks
+ * that wait in a call for this process after multicast has failed. With has_waited_long it also
+ * looks whether multicast has failed. It never waits. */
 TUTTI_API void tutti_context_attend(tutti_context* context, int has_waited_long);
 /* A setting as it is in force: "1" or "0" for switches, decimal bytes, calls or seconds, text as it
  * was given (empty where it was not). NULL for a name that is not a setting. */
@@ -200,23 +203,25 @@ TUTTI_API const char* tutti_context_setting(const tutti_context* context, const 
  * at a time for each team. */
 typedef struct tutti_p2p {
     size_t struct_bytes; /* sizeof(tutti_p2p) */
-    void* user;          /* one for all teams of a process: tags are told apart by it */
+    void* user;          /* teams of a process with the same `user` use different tags */
     uint32_t tag_max;    /* tags are 0 to tag_max, the same on all members */
     /* The memory belongs to the message until test() says that it is done. */
     int (*send)(void* user, const void* data, size_t bytes, uint32_t peer, uint32_t tag,
                 void** request);
     int (*recv)(void* user, void* data, size_t bytes, uint32_t peer, uint32_t tag, void** request);
-    /* *done = 1: complete, *request is gone. 2: also, and *request is the bytes that came. */
+    /* *done = 1: complete; the request is freed. 2: likewise, and *request holds the number of
+     * bytes received. */
     int (*test)(void* user, void** request, int* done);
-    /* *there = 1: a message with this tag has come that nobody has posted a receive for, from
-     * *peer; a receive would be complete soon. May be NULL, or lie beyond struct_bytes: then ranks
-     * do not learn that another one gave up, and stall reports know less. */
+    /* *there = 1: an unexpected message with this tag has come from *peer; a receive for it would
+     * complete soon. May be NULL, or lie beyond struct_bytes: then ranks do not learn that another
+     * rank gave up, and stall reports know less. */
     int (*probe)(void* user, uint32_t tag, uint32_t* peer, int* there);
-    /* Of a receive that is not done, when its call has failed or begins anew. *done = 1: no message
-     * has come or will, and *request is gone; 2: it has come before, and *request is its bytes; 0:
-     * it is on its way there. May be NULL, or lie beyond struct_bytes: then the buffers of a call
-     * that failed are the embedder's again only when its messages have come or never will, and some
-     * algorithms do not run. NULL on all members or on none. */
+    /* Cancels a receive that is not complete, because its call has failed or begins anew.
+     * *done = 1: no message has come or will come, and the request is freed. 2: the message had
+     * come already, and *request holds its bytes. 0: it is arriving. May be NULL, or lie beyond
+     * struct_bytes. Then the buffers of a failed call belong to the embedder again only when its
+     * messages have come or never will, and some algorithms do not run. NULL on all members or on
+     * none. */
     int (*cancel)(void* user, void** request, int* done);
 } tutti_p2p;
 
@@ -229,36 +234,38 @@ typedef struct tutti_team_params {
     int (*allgather)(void* user, const void* in, void* out, size_t bytes);
     void* allgather_user;
     const char* name; /* for messages; may be NULL */
-    /* NULL: no team across nodes. NULL on all members alike. The struct is copied; its functions
-     * may be called until the context is destroyed. */
+    /* NULL: no team across nodes. NULL on all members or on none. The struct is copied; its
+     * functions may be called until the context is destroyed. */
     const tutti_p2p* p2p;
     const uint32_t* peers; /* p2p's numbers of the members; copied. NULL: their ranks in the team */
-    /* Not 0: each member counts as a host of its own, whatever it shares with others. To
-     * compare. */
+    /* Not 0: each member counts as a host of its own, even if it shares memory with others. For
+     * comparisons. */
     int apart;
-    /* Not 0, on all members alike: hardware multicast is not tried while the team is made, but at
-     * the beginning of a tutti_run(), when calls that would use it have come often enough; and
-     * after it has failed, again from time to time. Then allgather is called again, several times,
-     * in that call; so it stays valid as long as the team, and a root waits for all others. A try
-     * takes some ten milliseconds, and a second where multicast does not work; after an allgather
-     * that fails no call runs. TUTTI_MCAST=on and algorithms that are forced by a setting and need
-     * it are tried at once all the same. 0: what has failed does not come back.
-     * Messages between hosts are measured in such a call, too, once, when calls have come often
-     * that could run otherwise by that (TUTTI_PRICE), and hosts read each other's clocks, a few
-     * times (TUTTI_ARRIVALS); with 0 neither is done. */
+    /* Not 0, on all members or on none: making the team does not try hardware multicast. The
+     * beginning of a later tutti_run() does, once the team has made enough calls that would use it.
+     * After multicast has failed, such trials repeat from time to time. A trial calls allgather
+     * several times, so that stays valid as long as the team, and a root then waits for all others.
+     * A trial takes some ten milliseconds, or a second where multicast does not work. If an
+     * allgather fails, the team runs no more calls. TUTTI_MCAST=on is tried at once all the same,
+     * and so are algorithms that a setting forces and that need multicast. 0: multicast that has
+     * failed does not come back.
+     * With this set, such a call also measures messages between hosts, once, if the result could
+     * change the algorithm of frequent calls (TUTTI_PRICE). A few times it makes hosts read each
+     * other's clocks (TUTTI_ARRIVALS). With 0 neither is done. */
     int multicast_later;
-    /* So many calls of the team may be under way at once; 0 is 1. The least of all members counts.
-     * Each takes what a team takes: shared memory, tags, a multicast group. */
+    /* How many calls of the team may be under way at once; 0 is 1. The smallest value of all
+     * members counts. Each takes the resources of a team: shared memory, tags, a multicast group.
+     */
     uint32_t requests;
-    /* Not 0: this member makes the calls of this team, and of all others of its context for which
-     * it says the same, and makes and destroys them, one after the other (no requests, one thread
-     * at a time), in an order in which each call might wait for all of its members, as MPI demands
-     * of blocking collectives; and no other thread uses a team of the context meanwhile. Where
-     * memory is short such teams may share some: a node may have thousands of them. They share
+    /* Not 0: this member uses all teams of its context that have this flag one call after the
+     * other: no requests, one thread at a time, and no other thread uses a team of the context
+     * meanwhile. That includes making and destroying teams. The order of calls is one in which each
+     * call may wait for all of its members, as MPI demands of blocking collectives. Such teams may
+     * share memory where it is short, so that a node may have thousands of them. They share
      * connections by RDMA. */
     int in_turn;
-    /* Not 0: this member cannot keep a team. It takes part so that all hear of it; nobody gets
-     * one. */
+    /* Not 0: this member cannot keep a team. It takes part so that all members learn of it; no
+     * member gets a team. */
     int cannot;
 } tutti_team_params;
 #define TUTTI_REQUESTS_MAX 64
@@ -267,7 +274,7 @@ typedef struct tutti_team_params {
  * why and which member could not go on. */
 TUTTI_API tutti_status tutti_team_create(tutti_context* context, const tutti_team_params* params,
                                          tutti_team** team, char* message, size_t message_bytes);
-/* Local; waits for nobody. Requests of the team must be complete or never started. */
+/* Local; does not wait. Requests of the team must be complete or never started. */
 TUTTI_API void tutti_team_destroy(tutti_team* team);
 TUTTI_API uint32_t tutti_team_rank(const tutti_team* team);
 TUTTI_API uint32_t tutti_team_size(const tutti_team* team);
@@ -275,9 +282,9 @@ TUTTI_API uint32_t tutti_team_size(const tutti_team* team);
 /* The largest element of a user operator. */
 #define TUTTI_ELEMENT_BYTES_MAX 1024
 
-/* For send (gather and scatter: what the root would send to or receive from itself; allgather,
- * reduce, allreduce, reduce_scatter_block: the input is already in recv). For scatter it stands in
- * recv. */
+/* As MPI_IN_PLACE; given as `send`, for scatter as `recv`. Gather and scatter: the root's own block
+ * is already in its place. Allgather, reduce, allreduce, reduce_scatter_block: the input is already
+ * in recv. */
 #define TUTTI_IN_PLACE ((void*)1)
 
 /* One collective call. Buffers are contiguous; `bytes` is one block:
@@ -290,7 +297,7 @@ TUTTI_API uint32_t tutti_team_size(const tutti_team* team);
  *   reduce_scatter_block  what each rank receives; send holds size blocks, in place recv does
  * `bytes`, collective, root, op and dtype agree on all members.
  *
- * `prepare` is for who has to pack or to copy before: see tutti_run(). */
+ * `prepare` is for embedders that pack or copy data before a call. */
 typedef struct tutti_call {
     tutti_collective collective;
     uint32_t root;
@@ -303,39 +310,40 @@ typedef struct tutti_call {
     void* reduce_user;
     size_t element_bytes; /* TUTTI_OP_USER: divides bytes. Gather, scatter: bytes: no less; or 0 */
     int commutes;         /* TUTTI_OP_USER: 1 if operands may change places, on all members alike */
-    /* May be NULL. Called once, when it is known that the call will run here, and before its
-     * buffers are read; not for a call of no bytes. Sets both. NULL: go on. Else why this member
-     * cannot: as tutti_team_give_up(); the text stays valid as long as the call. It makes no calls
-     * of Tutti's. Of a request it is called when its turn comes: in whichever call of Tutti's moves
-     * the team on then, by any thread of the context. */
+    /* May be NULL. Called once, when it is certain that Tutti will run the call, and before its
+     * buffers are read; not for a call of no bytes. It sets both buffers, and makes no calls of
+     * Tutti. It returns NULL to go on. Else it returns why this member cannot, which ends the call
+     * as tutti_team_give_up() does; the text stays valid as long as the call. For a request it is
+     * called when the request's turn comes, by any thread of the context that is in a call of
+     * Tutti. */
     const char* (*prepare)(void* user, const void** send, void** recv);
     void* prepare_user;
 } tutti_call;
 
 /* 1 where tutti_call may combine these, 0 where not. */
 TUTTI_API int tutti_reducible(tutti_dtype dtype, tutti_op op);
-/* 1 where the result has the same bits whatever the order of the operands: integers. Floating point
- * has not, also minima and maxima: of zeros of either sign, and of NaNs. */
+/* 1 if the bits of the result do not depend on the order of operands, as for integers. Of floating
+ * point they do, even of minima and maxima: because of signed zeros and NaNs. */
 TUTTI_API int tutti_is_exact(tutti_dtype dtype, tutti_op op);
 TUTTI_API size_t tutti_dtype_bytes(tutti_dtype dtype);
 
 /* Runs one call to its end. A call of a shape that was seen before allocates nothing.
  *
- * TUTTI_HOST where the rules leave it to the embedder's own collective, on all members alike:
- * nothing was touched, and the embedder runs it now. It has its place in the order of the team's
- * calls all the same, so that members who disagree are found out, and requests under way have
- * ended. Never unless tutti_context_params.host_mpi is set. */
+ * TUTTI_HOST if the rules leave the call to the embedder's own collective, on all members alike.
+ * No buffer was touched, and the embedder runs the call now. It still has its place in the order of
+ * the team's calls, so that members that disagree are found, and requests under way have completed.
+ * Never returned unless tutti_context_params.host_mpi is set. */
 TUTTI_API tutti_status tutti_run(tutti_team* team, const tutti_call* call);
-/* What ran the last call of tutti_run() that came to TUTTI_OK or TUTTI_HOST: a name that stays
- * valid, "none" for a call of no bytes. */
+/* The algorithm of the last tutti_run() that returned TUTTI_OK or TUTTI_HOST: a name that stays
+ * valid; "none" for a call of no bytes. */
 TUTTI_API const char* tutti_team_ran(const tutti_team* team);
 
-/* One call that goes on while its caller does something else. The struct is the caller's, and stays
- * where it is from its start to its completion; nothing needs to be freed. It can be started again
- * after it completed. All members start the requests and calls of a team in the same order;
- * tutti_team_params.requests of them are under way at once, the others wait behind them. The
- * buffers named by the call belong to Tutti from start to completion. A request may end with
- * TUTTI_HOST, in its turn: then its call is the embedder's own from there on. */
+/* A call that runs while its caller does something else. The struct belongs to the caller, and does
+ * not move between start and completion; nothing needs to be freed. It can be started again after
+ * it completed. All members start the requests and calls of a team in the same order.
+ * tutti_team_params.requests of them are under way at once; the others wait behind them. The
+ * buffers of the call belong to Tutti from start to completion. When its turn comes a request may
+ * end with TUTTI_HOST: then the embedder runs its call. */
 #define TUTTI_REQUEST_BYTES 512
 typedef union tutti_request {
     unsigned char bytes[TUTTI_REQUEST_BYTES];
@@ -351,43 +359,44 @@ TUTTI_API tutti_status tutti_request_start(tutti_request* request);
 TUTTI_API tutti_status tutti_request_test(tutti_request* request); /* TUTTI_PENDING or final */
 TUTTI_API tutti_status tutti_request_wait(tutti_request* request);
 
-/* What would run: a name that stays valid ("small", "direct", "split", "host" ...). Only
- * collective, root, bytes, operator and element size count; buffers are not looked at. Of a long
- * scatter the root alone knows whether "single" or "pipeline" runs. */
+/* The algorithm that would run a call: a name that stays valid ("small", "direct", "split", "host"
+ * ...). Only collective, root, bytes, operator and element size count; buffers are not read. For a
+ * long scatter only the root knows whether "single" or "pipeline" runs. */
 TUTTI_API const char* tutti_algorithm(const tutti_team* team, const tutti_call* call);
 
-/* From now on this team's calls of call->collective run by `algorithm`, as TUTTI_ALLREDUCE and its
- * like take it ("ring:segment=64K", "node:small", "host"); NULL: by settings and rules again. For
- * comparisons in one run. All members alike, no request under way. TUTTI_ERR_ALGORITHM, on all
- * members, where this call cannot run so: message says why, and nothing has changed. Tries
- * multicast first, if that is to come later (tutti_team_params.multicast_later), and plans the
- * call, so that the first one takes no longer than the next. */
+/* Forces an algorithm: from now on this team's calls of call->collective run by `algorithm`, which
+ * is written as in TUTTI_ALLREDUCE ("ring:segment=64K", "node:small", "host"). NULL: by settings
+ * and rules again. For comparisons in one run. All members do the same, with no request under way.
+ * TUTTI_ERR_ALGORITHM on all members: it cannot run this call; message says why, and nothing has
+ * changed. If multicast was to be tried later (tutti_team_params.multicast_later), it is tried
+ * here. The call is planned, too, so that the first one takes no longer than the next. */
 TUTTI_API tutti_status tutti_team_force(tutti_team* team, const tutti_call* call,
                                         const char* algorithm, char* message, size_t message_bytes);
 
-/* TUTTI_CHECK for a collective that the embedder runs itself: all members name what they are about
- * to call. TUTTI_OK where they agree or the check is off. `label` names the collective. */
+/* TUTTI_CHECK for a collective that the embedder runs itself. All members call this before it;
+ * `label` names the collective. TUTTI_OK if the members agree or the check is off. */
 TUTTI_API tutti_status tutti_check_foreign(tutti_team* team, const char* label);
 
-/* This member cannot take part in the call that the others are in or will come to, nor in any
- * later one: its calls and theirs end with TUTTI_ERR_MEMORY and a message that says why. */
+/* This member takes part in no further call of the team, the current one of the others included.
+ * Its calls and theirs end with TUTTI_ERR_MEMORY and a message that says why. */
 TUTTI_API void tutti_team_give_up(tutti_team* team, const char* why);
 
-/* The embedder, to which tutti_run() has just left this call (TUTTI_HOST), rejected its arguments
- * on this member before any other heard of it. The member will make the call with right arguments:
- * its next call, if of the same collective, root, operator and bytes, is the one that was left, and
+/* tutti_run() has just left this call to the embedder (TUTTI_HOST), which rejected its arguments on
+ * this member before it sent anything. The member will repeat the call with right arguments: its
+ * next call of the same collective, root, operator and bytes counts as the one that was left, and
  * tutti_run() returns TUTTI_HOST at once. */
 TUTTI_API void tutti_team_rejected(tutti_team* team, const tutti_call* call);
 /* The same for a collective that tutti_check_foreign() has compared: the next one of that label is
  * not compared again. */
 TUTTI_API void tutti_team_rejected_foreign(tutti_team* team, const char* label);
 
-/* The line that tells what the last error on this team was. */
+/* The line that describes the last error of this team. */
 TUTTI_API const char* tutti_team_message(const tutti_team* team);
 
-/* Why ranks of one node read no data in each other's memory ("rank 1 cannot read rank 0's memory:
- * Operation not permitted"), of the team that was made last; "" where they do, or no team has
- * tried. Valid until the next team is made, or a call runs: it may be denied later. */
+/* Why the ranks of a node do not read data in each other's memory, in the team that was made last:
+ * "rank 1 cannot read rank 0's memory: Operation not permitted". "" if they do, or no team has
+ * tried. The text is valid until the next team is made or the next call runs, as the kernel may
+ * deny it later. */
 TUTTI_API const char* tutti_context_no_single_copy(const tutti_context* context);
 
 TUTTI_API const char* tutti_status_text(tutti_status status);
