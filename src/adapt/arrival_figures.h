@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When ranks come to the calls of a team, from calls that are sampled: how far apart, who is last,
-// and what the others lose by it. No I/O: times are passed in, and what ranks tell each other is
-// one value that they reduce, so that none of them holds more than its own part of it.
-// docs/protocol/arrival.md, "Arrival statistics".
+// Statistics of arrivals in a team's calls, from samples: how far apart the ranks come, which come
+// last, and how long the others wait. No I/O: times are passed in. Ranks exchange one value by a
+// reduction, so that none holds more than its own part of it. docs/protocol/arrival.md, "Arrival
+// statistics".
 #pragma once
 
 #include <array>

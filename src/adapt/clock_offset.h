@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What another process's clock shows, from messages that went there and back, after F. Cristian,
+// Estimates another process's clock from messages that went there and back, after F. Cristian,
 // Probabilistic clock synchronization, 1989, doi:10.1007/BF01784024: the answer was written at some
 // time between ask and answer, so the middle is off by half the round trip at most, whatever the
 // two ways took; the shortest of many trips is kept.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A broadcast in which whoever is there is fed first (docs/protocol/feeding.md): state machines
-// without data or I/O. The root's Feeder hears who is there and says who feeds whom; each
+// A broadcast that feeds early ranks first (docs/protocol/feeding.md): state machines without data
+// or I/O. The root's Feeder hears of arrivals and decides which rank feeds which. Each
 // participant's Flow says which pieces may be posted.
 //
-// While the root has pieces to send, a feeding is open: who comes is hung into its tree and gets
-// all pieces from there. Who comes later begins the next one.
+// While the root has pieces to send, a feeding is open: a rank that arrives is added to its tree
+// and gets all pieces there. A rank that arrives later begins the next feeding.
 //
 // Invariants (tests/unit/adapt/feeding_test.cpp):
-//   I1  nobody is told anything, or sent anything, who has not said that it is there
-//   I2  each is fed by the root, or by one who was there before it, or told together with it
-//   I3  of those who are there nobody but the root waits for one who is not
+//   I1  a rank is told and sent nothing before it has announced itself
+//   I2  each is fed by the root, by an earlier arrival, or by a rank that was told together with it
+//   I3  of the ranks that have arrived only the root waits for one that has not
 #pragma once
 
 #include <array>

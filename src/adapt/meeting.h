@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One member of a team whose barriers and allreduces follow who arrives, call after call
+// One member of a team whose barriers and allreduces follow arrivals, call after call
 // (docs/protocol/arrival.md). A state machine: messages in, orders out.
 //
-// Calls overlap: who is released goes on to the next call, and what it sends there comes to members
-// that have not yet heard of their release. Nobody is two calls ahead, since a release needs all to
-// have arrived. So a member keeps what comes for its call and for the next, at most one message of
-// each neighbour for either.
+// Calls overlap: a released member goes on to the next call, and its messages there reach members
+// that have not yet heard of their release. No member is two calls ahead, since a release needs all
+// to have arrived. So a member keeps messages for its call and for the next, at most one of each
+// neighbour for either.
 #pragma once
 
 #include <array>

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who has come to a call, in one word to which each member adds once when it arrives, and is told
-// what the word was before: so each knows who came before it, and the last one that it is the last.
-// One member's part of all calls of a team; no I/O.
+// Records the arrivals of a call in one word. Each member adds to it once when it arrives, and gets
+// its value before that. So each knows which members came before it, and the last knows that it is
+// the last. One member's part of all calls of a team; no I/O.
 //
 // The low bits, one a member, say who has come: they are set one after the other in one call, and
 // cleared in the next one, by additions of 2^i and -2^i, so the word is never set back and nothing
 // is carried. Nobody comes to call k + 1 before all have come to call k, so the word never holds
 // more than one of them. The upper bits have the sum of what those who have come take their calls
-// to be: members that do not run the same call are found out by whoever comes behind one, unless
-// two sums agree by chance, of at least 2^32.
+// to be: a member that runs another call is found by any that comes after it, unless two sums agree
+// by chance, of at least 2^32.
 //
 // Invariants (tests/unit/adapt/roll_call_test.cpp):
 //   I1  of those who come to a call exactly one is told that it is the last, after all have come
-//   I2  the word may be looked at later, by who has come, as long as the call is not over for it
+//   I2  a member that has come may read the word later, as long as the call is not over for it
 #pragma once
 
 #include <bit>

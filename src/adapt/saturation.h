@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who tells whom, in a barrier or allreduce whose root is whoever comes last. One member's part of
-// one call: a state machine that is told what happens and says what to do; no data, no I/O.
+// Decides which member sends to which, in a barrier or allreduce rooted at the last arriver. One
+// member's part of one call: a state machine that gets events and returns actions; no data, no I/O.
 //
 // Source: saturation of a tree (N. Santoro, Design and Analysis of Distributed Algorithms, 2006,
-// section 2.6.1), with arrivals in place of its wake-up. That the last arriver is to become the
-// root, and to release all by multicast, is seed 000's; its protocol is not in our text, this one
-// is ours (docs/protocol/arrival.md).
+// section 2.6.1), with arrivals in place of its wake-up. That the last arriver becomes the root,
+// and releases all by multicast, is the idea of Mamidala, Liu, Panda 2004, "Efficient barrier and
+// allreduce on InfiniBand clusters using hardware multicast and adaptive algorithms". This protocol
+// for it is ours (docs/protocol/arrival.md).
 //
-// The tree has no root. Whoever has arrived and has heard from all neighbours but one sends that
-// one all that it has, so everything flows towards those who are late; and who has heard from all
-// has everything, and releases all. Where skew is large that is the last one to arrive, at once.
-// Where two send each other their parts, both have everything.
+// The tree has no root. A member that has arrived and has heard from all neighbours but one sends
+// that one all that it has, so data flows towards the late members. A member that has heard from
+// all has everything, and releases all. With large skew that is the last arriver, at once. If two
+// send each other their parts, both have everything.
 //
 // Invariants (tests/unit/adapt):
 //   I1  over each edge at most one message goes each way: a part, or the word that all are released
-//   I2  nobody is released before all have arrived
-//   I3  nobody waits for one who has arrived to do more than answer messages
+//   I2  no member is released before all have arrived
+//   I3  no member waits for one that has arrived to do more than answer messages
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How late ranks come to a call, for benchmarks and simulations: a function of seed, call and rank
-// alone, so that all ranks know the delays of all without a word.
+// alone, so that all ranks know the delays of all without communication.
 #pragma once
 
 #include <array>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tree over the members of a call, by number. Whoever hangs below a member is a stretch of
-// numbers that begins with its own, so that what members have in common with their neighbours keeps
-// the order of a fold.
+// A tree over the members of a call, by number. The subtree of a member is an interval of numbers
+// that begins with its own, so that folding along the tree keeps the order of operands.
 #pragma once
 
 #include <cstdint>

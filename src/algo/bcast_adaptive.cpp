@@ -2,8 +2,8 @@
 // Broadcast that feeds whoever is there first: a participant that comes late holds up nobody but
 // the root.
 //
-// Source: ours (docs/protocol/feeding.md); that trees follow who arrives is seed 000's idea, for
-// barrier and allreduce. Letters: p participants, f fed by one at most, S pieces.
+// Source: ours (docs/protocol/feeding.md); that trees follow arrivals is the idea of Mamidala, Liu,
+// Panda 2004, for barrier and allreduce. Letters: p participants, f fed by one at most, S pieces.
 //
 // Who arrives tells the root. Of those who are there the root makes a tree, itself at the top
 // (adapt/tree.h), and tells each who feeds it and whom it feeds; pieces of the vector follow along

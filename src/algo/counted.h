@@ -5,9 +5,8 @@
 // Source: Kini 2003, section 3.1 (the counter, there in one shared memory). Differs: a counter for
 // each parent, where participants are too many for one, and it is never set back.
 //
-// Whoever arrives adds 1 to its parent's counter, and that is all the parent has of it: it looks at
-// the counter until all its children, and whoever is below them, have arrived. Then it adds 1 to
-// its own parent's.
+// A participant that has arrived adds 1 to its parent's counter; the parent gets nothing else of
+// it. It looks at the counter until all below it have arrived. Then it adds 1 to its own parent's.
 //
 // Tuning::fan_in: children a level. Otherwise all participants have one counter, where RDMA
 // connects all with all, and else the tree's default, whose edges it connects

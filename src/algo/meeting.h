@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one round of barriers and allreduces that follow who arrives. Inside algo/ only.
+// The one round of barriers and allreduces that follow arrivals. Inside algo/ only.
 //
 // Source: saturation of a tree (N. Santoro, Design and Analysis of Distributed Algorithms, 2006,
-// section 2.6.1); that the last arriver is to become the root is seed 000's (adapt/saturation.h).
+// section 2.6.1); that the last arriver becomes the root is the idea of Mamidala, Liu, Panda 2004
+// (adapt/saturation.h).
 //
-// The tree has no root: messages flow towards those who are late, and whoever has everything
-// releases all others along it. Two messages an edge; after the last arrival, as many hops as the
-// farthest participant is away, and where all come at once twice the tree's depth.
+// The tree has no root: messages flow towards the late participants, and the one that has
+// everything releases all others along it. Two messages an edge; after the last arrival, as many
+// hops as the farthest participant is away, and where all come at once twice the tree's depth.
 //
 // Example, p = 8, fan-in 2:  0-1, 0-5, 1-2, 1-4, 2-3, 5-6, 5-7; if 7 is late, all else flows
 // 3->2, 2->1, 4->1, 1->0, 0->5, 6->5, 5->7, and 7 releases 5, which releases 0 and 6 ...

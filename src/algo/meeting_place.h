@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a participant stands among those who meet. Inside algo/ only.
+// The place of a participant in the tree of those that meet. Inside algo/ only.
 //
 // Ranks of several nodes (Shape::ranks_on): a tree of the nodes, and on each node one of its ranks,
-// whose top stands for the node in the other. So a node is a stretch of the tree that hangs
-// together, and has one edge to each node next to it. Counted node after node, whoever is below a
-// participant is a stretch that begins with its own number, as adapt/tree.h wants it.
+// whose top stands for the node in the other. So a node is a connected part of the tree, with one
+// edge to each node next to it. Counted node after node, a participant's subtree is an interval
+// that begins with its own number, as adapt/tree.h wants it.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of other processes, by process_vm_readv(2): a copy by the kernel, for whoever may
-// trace those processes (ptrace(2), "Ptrace access mode checking").
+// The memory of other processes, by process_vm_readv(2): a copy by the kernel, for processes that
+// may trace the others (ptrace(2), "Ptrace access mode checking").
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who this process is, in numbers that travel through an allgather.
+// The identity of this process, in numbers that are sent through an allgather.
 #pragma once
 
 #include <cstdint>

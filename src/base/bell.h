@@ -3,8 +3,8 @@
 //
 // A rank that has done something others may wait for rings; a ring costs one atomic addition where
 // nobody sleeps. Nothing is lost: the sleeper counts itself before its last look, the ringer looks
-// at the count after its deed, both sequentially consistent; and every sleep has an end
-// anyway. Who knows whose deed it needs is woken by no other.
+// at the count after its deed, both sequentially consistent; and every sleep has an end anyway. A
+// sleeper that knows which rank it waits for is woken by no other.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Time is an argument; whoever must read it gets a Clock. Only the engine's border, transport/ and
-// cli/ make a real one.
+// Time is an argument; code that must read it gets a Clock. Only the engine's border, transport/
+// and cli/ make a real one.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers that nobody else can guess. A sandbox may deny the system call for them, or the device.
+// Random numbers that no one else can guess. A sandbox may deny the system call for them, or the
+// device.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Those who make something together, and how they tell each other. All of a circle call the same
-// rounds in the same order; each round is one allgather.
+// The members that make something together, and their communication. All members of a circle call
+// the same rounds in the same order; each round is one allgather.
 //
-// Nobody may stay away from a round, not even a member whose memory has run out: the others would
-// wait for it. So what happens between two rounds is guarded(), and its report is told in the next
-// one; and the memory of a round is agreed on before it is used (reserve()).
+// No member may skip a round, not even one whose memory has run out: the others would wait for it.
+// So work between two rounds is guarded(), and its outcome is sent in the next round. Members agree
+// on the memory of a round before they use it (reserve()).
 #pragma once
 
 #include <array>

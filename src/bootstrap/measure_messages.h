@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast messages between hosts are, for a team that has made calls already.
+// Measures messages between hosts, for a team that has made calls already.
 #pragma once
 
 #include "base/settings.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the members of a node find out of each other when they first make a team: whether all can
+// What the members of a node find out about each other when they first make a team: whether all can
 // read in the memory of all, and how fast data moves between them. Later teams of the same
 // processes take it from there.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a team looks like on one node: how its memory is cut and who meets whom. Pure functions, so
-// that `tutti explain` says what the engine does.
+// The shape of a team on one node: how its memory is divided, and which ranks meet. Pure functions,
+// so that `tutti explain` says what the engine does.
 #pragma once
 
 #include <span>

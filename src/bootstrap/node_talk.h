@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the members of a node talk to each other where there are several nodes: over the way between
-// these, while they have nothing else.
+// How the members of a node communicate before they share memory, if there are several nodes: by
+// the messages between nodes.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank's end of a talk by messages with a rank of another host. Nothing else of the team is
-// under way.
+// One rank's end of an exchange of messages with a rank of another host. Nothing else of the team
+// is under way.
 #pragma once
 
 #include <algorithm>

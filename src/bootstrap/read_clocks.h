@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the clock of the first member shows, for a team across hosts that has made calls already.
+// Reads the clock of the first member, for a team across hosts that has made calls already.
 #pragma once
 
 #include "engine/team.h"

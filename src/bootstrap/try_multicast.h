@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Multicast for a team that has made calls already.
+// Tries multicast for a team that has made calls already.
 #pragma once
 
 #include "engine/team.h"

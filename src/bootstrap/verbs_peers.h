@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// With whom a member of a team is connected by RDMA. A function of the placement alone, so both
-// ends of a pair know it of each other.
+// The peers that a member of a team is connected with by RDMA. A function of the placement alone,
+// so both ends of a pair know it of each other.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be said of each Program by itself, operation by operation: blocks within their buffers,
-// numbers within their bounds, messages ascending, the orders of node operations and of multicasts
-// without gaps.
+// Checks of each Program by itself, operation by operation: blocks within their buffers, numbers
+// within their bounds, messages ascending, the orders of node operations and of multicasts without
+// gaps.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tree of those who meet, put together from what each of them says of its neighbours.
+// The tree of the ranks that meet, put together from the neighbours that each of them names.
 #pragma once
 
 #include <cstdint>

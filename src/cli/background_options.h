@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Another job beside a call, as --background and --background-hosts tell it.
+// Another job beside a call, by --background and --background-hosts.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What no collective can beat here and now: how fast a flag crosses from one rank to another, how
-// fast memory is copied, and what a barrier of bare yields costs where ranks outnumber cores.
+// Lower bounds of any collective here and now: how fast a flag crosses from one rank to another,
+// how fast memory is copied, and what a barrier of bare yields costs where ranks outnumber cores.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `tutti bench --verbs`: what an RDMA port does, without an MPI.
+// `tutti bench --verbs`: measures RDMA ports, without an MPI.
 #pragma once
 
 #include <span>

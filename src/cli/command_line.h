@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The words behind a subcommand: options from a table, and the rest.
+// The arguments of a subcommand: options from a table, and the rest.
 #pragma once
 
 #include <cstdint>

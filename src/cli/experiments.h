@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiments of a survey (docs/survey.md) among the job's hosts, over the host MPI's own messages.
+// Experiments of a survey (docs/survey.md) among the job's hosts, over your MPI's own messages.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `tutti explain --memory` says.
+// The text of `tutti explain --memory`.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `tutti explain` says of messages by RDMA.
+// The text of `tutti explain` on messages by RDMA.
 #pragma once
 
 #include <cstddef>

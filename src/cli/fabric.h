@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The fabric on which `tutti simulate` runs a call, `tutti explain` prices and `tutti check` counts
-// one, as their options tell it: a described cluster, or a switch or two levels of them.
+// one, as their options give it: a described cluster, or a switch or two levels of them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The description of a cluster that a command's words name, and the hosts that they pick.
+// The description of a cluster that a command's arguments name, and the hosts that they pick.
 #pragma once
 
 #include <span>

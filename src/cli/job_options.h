@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On which hosts the ranks of a call are, as --fabric, --hosts and --placement tell it.
+// On which hosts the ranks of a call are, by --fabric, --hosts and --placement.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the files are: our own libraries beside the command, the host MPI's beside its launcher.
+// Where the files are: our own libraries beside the command, your MPI's beside its launcher.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run's report measured, beside what is predicted.
+// Measured times of a run's report beside predicted ones (`tutti explain --against`).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What --parameters tells of a cluster: a preset's name, or a rules file that has some.
+// The cluster's parameters that --parameters gives: a preset's name, or a rules file that has some.
 #pragma once
 
 #include <string_view>

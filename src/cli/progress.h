@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How far a command is that may take long, on standard error: on a terminal one line that is
+// The progress of a command that may take long, on standard error: on a terminal one line that is
 // written over; elsewhere (a log) a line now and then, and none of what is soon done.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks of a node once measured, out of a report (docs/node.md, "In the report").
+// Times that ranks of a node once measured, read from a report (docs/node.md, "In the report").
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A scenario as the words behind `tutti explain` and `tutti simulate` tell it.
+// A scenario from the options of `tutti explain` and `tutti simulate`.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of settings as a person reads it, on a terminal or as docs/settings.md.
+// The table of settings for readers, on a terminal or as docs/settings.md.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How late ranks come to a call, as --skew tells it.
+// How late ranks come to a call, by --skew.
 #pragma once
 
 #include <cstdint>

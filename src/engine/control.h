@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the members of a team tell each other beside its calls: that one gives up, or runs another
-// call. On one node by words in its memory (node_control.h), across nodes by notes, too
+// Messages between the members of a team beside its calls: a member gives up, or runs another call.
+// On one node by words in its memory (node_control.h), across nodes by notes, too
 // (inter_node_control.h).
 //
 // A rank that cannot begin a call of which the others know (its memory has run out, a message has

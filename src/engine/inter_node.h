@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a team across nodes has beside its node's shared memory: who is where, the way to the
-// others, and the plans of the calls that it has seen.
+// The part of a team across nodes beside its node's shared memory: the placement, the transport to
+// other nodes, and the plans of the calls that it has seen.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Of a team across nodes: beside the words of the own node, notes between ranks (notes.h). They
-// also say, in a stall, who waits for whom (inquiry.h), and what each rank takes the last calls to
-// be: each message of few bytes has the word of its call (transport/p2p), and a long one comes only
-// to those who run a call of its kind. So whoever waits for what never comes tells those that it
-// waits for its last calls (call_log.h): one of them has run another one, or waits itself for
-// somebody who has.
+// The control of a team across nodes: words of the own node, and notes between ranks of several
+// (notes.h). In a stall, notes also say which rank waits for which (inquiry.h), and what each takes
+// the last calls to be. A short message carries the word of its call (transport/p2p); a long one
+// arrives only at ranks that run a call of its kind. So a rank that waits in vain sends its last
+// calls to the ranks that it waits for (call_log.h). One of these has run another call, or waits
+// for a rank that has.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who a team is, what its members agreed on when it was made, and whether it still stands: what the
-// team, its runner and its control have in common.
+// The members of a team, what they agreed on when it was made, and whether it has broken down. The
+// team, its runner and its control share it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines for people.
+// Lines of text for users.
 #pragma once
 
 #include <string>

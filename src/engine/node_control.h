@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Of a team on one node: all that members tell each other stands in its shared memory.
+// The control of a team on one node: its members exchange everything through shared memory.
 #pragma once
 
 #include "engine/control.h"

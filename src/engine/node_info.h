@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a team has to say of its own node, for reports.
+// Information on a team's node, for reports.
 #pragma once
 
 #include "engine/members.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs the calls of a team across nodes: schedules over the team's way to other nodes.
+// Runs the calls of a team across nodes: schedules over the team's transport to other nodes.
 #pragma once
 
 #include <memory>

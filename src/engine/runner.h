@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What runs the calls of a team, one after the other: a state machine for each, like those below
-// it; nothing waits inside. The team queues, waits and reports, and knows no kinds.
+// Runs the calls of a team, one after the other: a state machine for each, like those below it;
+// nothing waits inside. The team queues, waits and reports, and knows no kinds of runners.
 //
 // On one node a call is a state machine of the node level (node_runner.h), across nodes a schedule
 // (program_runner.h).

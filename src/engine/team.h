@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A team: the one wait loop, and what the embedder may do with it. What runs a call is the runner's
-// (runner.h), what members tell each other beside calls the control's (control.h), the order of the
-// requests the queue's (queue.h).
+// A team: the one wait loop, and the functions for the embedder. The runner runs calls (runner.h),
+// the control exchanges messages beside calls (control.h), the queue orders requests (queue.h).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an executor keeps: known to its own files only. executor.cpp begins operations and moves
+// The state of an executor, private to its own files. executor.cpp begins operations and moves
 // messages; each other kind of work has a file of its own.
 //
 // Each slot holds two rounds of its lane. All operations of the older one may begin; those of the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an algorithm costs for a call, by the schedules that it would run.
+// The cost of an algorithm for a call, from the schedules that it would run.
 #pragma once
 
 #include <cstdint>

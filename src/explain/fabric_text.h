@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cluster's tree as lines for people.
+// A cluster's tree as lines of text.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was measured between two processors, and what a team on them would do, for people.
+// Measured times between two processors, and what a team on them would choose, as text.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A scenario: a call that somebody asks about. What is called, by how many ranks, on which hosts,
-// under which settings.
+// A scenario: a call that a user asks about. Which collective is called, by how many ranks, on
+// which hosts, under which settings.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Somebody else's words in a C comment: whole, in lines of a limited length, and such that they
-// neither end the comment nor begin one.
+// Text of others in a C comment: whole, in lines of a limited length, and such that they neither
+// end the comment nor begin one.
 #pragma once
 
 #include <cstddef>

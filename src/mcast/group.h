@@ -2,7 +2,7 @@
 // One member of a reliable multicast group: its own stream, what it receives of the others', the
 // acknowledgements that pass through it, and whom it waits for. No I/O, no clock, no threads.
 //
-// Source: ours; docs/protocol/multicast.md. Whoever carries it (transport/carrier) does this:
+// Source: ours; docs/protocol/multicast.md. Its carrier (transport/carrier) does this:
 //
 //     on a datagram           check its code, then on_packet(now, bytes)
 //     at next_deadline()      tick(now)
@@ -20,7 +20,7 @@
 //
 // Invariants: those of the machines (sender.h, receiver.h, inbox.h, ack_node.h); each packet that a
 // member sent is looked at once, by those it was sent to; and once the group has failed it carries
-// nothing more and says so to whoever still talks to it.
+// nothing more, and says so to members that still send to it.
 #pragma once
 
 #include <cstddef>

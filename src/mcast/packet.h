@@ -13,8 +13,8 @@
 //   I1  what write() makes, parse() reads back the same;
 //   I2  parse() never reads outside the packet, and all that it lets pass is in its bounds;
 //   I3  no two packets of a sender have the same counter, whatever they are: repairs and copies are
-//       packets of their own. So who has seen a counter needs no packet of that counter again, and
-//       group, sender and counter (20 to 31) are a nonce under the group's key.
+//       packets of their own. So a member that has seen a counter needs no packet of that
+//       counter again, and group, sender and counter (20 to 31) are a nonce under the group's key.
 #pragma once
 
 #include <cstddef>

@@ -8,8 +8,8 @@
 // (switches that snoop take a while to learn of members), member 0 sends a row of full packets
 // whose spacing at arrival gives the rate of the narrowest link (packet trains, cf. Dovrolis,
 // Ramanathan, Moore 2001); the first half of the row is not counted, since shapers let a burst
-// pass. Who hears the row keeps its own probes until it has passed, or they would take their share
-// of the link.
+// pass. A member that hears the row holds its own probes back until it has passed; they would take
+// their share of the link.
 //
 // A member is done when its matrix is full, a round trip is known and the row has passed, or after
 // probes_max probes; it goes on answering those that are not.

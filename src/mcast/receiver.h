@@ -4,9 +4,10 @@
 //
 // Source: NAK with random back-off and suppression, RFC 5740 (NORM), Section 5.3; the shape of a
 // small machine with the time passed in is that of Aeron's loss detector. Ours: the second voice.
-// Repairs go to the one that asked, so who hears another ask does not yet know that its own loss
-// will be mended; the second to ask says that it is not alone, the sender repairs to all, and from
-// then on the others keep silent. So a shared loss costs about two NAKs, a single one no multicast.
+// Repairs go to the member that asked, so one that hears another ask does not yet know that its own
+// loss will be repaired. The second to ask says that it is not alone; the sender repairs to all,
+// and from then on the others keep silent. So a shared loss costs about two NAKs, a single one no
+// multicast.
 //
 // Each missing packet has its own clock:
 //

@@ -3,7 +3,7 @@
 //
 // Source: ours; docs/protocol/multicast.md. What a receiver misses is answered from the stream's
 // own copy (the window), so that the application's buffer is free as soon as write() has taken it
-// and a root that computes owes nobody anything (cf. Kini 2003, 5.4.1, which resends from the
+// and no member depends on a root that computes (cf. Kini 2003, 5.4.1, which resends from the
 // buffers of the operation).
 //
 //      acknowledged | kept for repair       | written, not sent | free
@@ -14,7 +14,7 @@
 //   I1  base_ <= sent_ <= next_ <= base_ + window: nothing is forgotten before all have it;
 //   I2  no packet at or beyond granted_ is ever sent: no receiver is overrun;
 //   I3  as long as anything is not acknowledged, or not at its place everywhere, a heartbeat is
-//   due.
+//       due.
 #pragma once
 
 #include <algorithm>

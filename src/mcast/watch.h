@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds members that are gone, among those that this one waits for.
 //
-// Source: ours. Who is waited for and silent is asked; who leaves many asks in a row unanswered is
-// gone. Asks are counted, so a member that was itself stopped for a while accuses nobody on waking.
-// A member for which nobody waits may be as silent as it likes: idle groups send nothing.
+// Source: ours. A member that is awaited and silent is asked. One that leaves many asks in a row
+// unanswered is gone. Asks are counted, so a member that was itself stopped for a while accuses no
+// other on waking. A member that is not awaited may stay silent: idle groups send nothing.
 //
 // Bound: a member that dies is named by one that waits for it at the latest
 //     5/4 ask_ns_first + asks_max * ask_ns_again

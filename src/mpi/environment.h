@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TUTTI_ variables of all ranks: rank 0's hold, differences are told.
+// TUTTI_ variables of all ranks: rank 0's hold, and a line names differences.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the job knows of the cluster's switches (docs/formats/topology.md).
+// The job's knowledge of the cluster's switches (docs/formats/topology.md).
 #pragma once
 
 #include <string>

@@ -7,10 +7,10 @@
 //
 //   child                                   parent
 //     | -- call (empty) ------------------>   |   the child is there
-//     | <----------------- answer (empty) --  |   so is the parent: the child now waits for its
-//     word | -- confirmation (empty) ---------->   |   only where the report has to wait | --
-//     report ------------------------>   |   how many are missing below, the child included |
-//     <------------------------- verdict -- |   none missing: all start; else no rank does
+//     | <----------------- answer (empty) --  |   so is the parent: the child waits for its word
+//     | -- confirmation (empty) ---------->   |   only where the report has to wait
+//     | -- report ------------------------>   |   how many are missing below, the child included
+//     | <------------------------- verdict -- |   none missing: all start; else no rank does
 //
 // Only waits for a first sign of a rank are bounded. A rank that ends such a wait never reports, so
 // the verdict that all are there needs each rank's promise not to go away.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of presence.h by the host MPI, on MPI_COMM_WORLD itself: a communicator of Tutti's
-// own takes a collective.
+// The messages of presence.h over your MPI, on MPI_COMM_WORLD itself: a communicator of Tutti's own
+// takes a collective.
 #pragma once
 
 #include <array>

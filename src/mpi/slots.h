@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where each exported name leads. Until the first call of any of them that is pick_host(); then,
-// for good, Tutti, a profiling tool, or whoever would have been called without Tutti.
+// for good, Tutti, a profiling tool, or the function that would have been called without Tutti.
 #pragma once
 
 #include <functional>

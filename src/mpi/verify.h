@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TUTTI_VERIFY: a share of the calls is run by the host MPI too, and compared.
+// TUTTI_VERIFY: your MPI runs a share of the calls too, and the results are compared.
 //
 // A chosen call goes so, on all ranks alike:
 //

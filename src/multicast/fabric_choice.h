@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By which of two fabrics a team's multicast goes, where both reach all its hosts: the one by which
-// broadcasts are predicted to be faster. In integers, and from nothing but what all members know
-// alike of the two trials, so they all choose the same.
+// Chooses the fabric of a team's multicast where two reach all its hosts: the one on which
+// broadcasts are predicted to be faster. It computes in integers, and only from results of the two
+// trials that all members know, so all choose the same.
 //
 // Source: ours; docs/protocol/ud.md, "Which teams go by it". A broadcast takes what prices give it:
 // one latency, and its bytes at the rate, which no processor's codes exceed (docs/price.md).

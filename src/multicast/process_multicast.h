@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one process has for the hardware multicast of all its teams: a carrier for each fabric,
-// opened with the first of them that tries it, and who has to be helped on after a failure.
+// The hardware multicast of all teams of a process: a carrier for each fabric, opened with the
+// first team that tries it, and the teams that need help after a failure.
 #pragma once
 
 #include <array>

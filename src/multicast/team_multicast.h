@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a team across hosts has where it has hardware multicast: this rank's end of the node's ring,
-// and in the process that carries the team's packets for its node the group.
+// The hardware multicast of a team across hosts: this rank's end of the node's ring and, in the
+// process that carries the packets of its node, the group.
 #pragma once
 
 #include <array>

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The chunks that a rank writes for all of its lean teams (Geometry::is_lean): one pool, of which
-// each round of each team takes a chunk, until those who read it are done with it.
+// The chunks that a rank writes for all of its lean teams (Geometry::is_lean): one pool. Each round
+// of each team takes a chunk from it, until its readers are done.
 //
-// Only the rank itself hands out its chunks, and keeps in private memory which are out. Where a
-// round's chunk is, the others find in the team's entry (ReadyWords::places), behind the event that
-// says it is written.
+// The rank alone hands out its chunks, and records in private memory which are out. The others find
+// a round's chunk by the team's entry (ReadyWords::places), once the event says that it is written.
 //
-// No team keeps another from going on for good, since whoever makes lean teams promises that their
-// calls come one after the other, in an order in which each of them might wait for all members, as
-// MPI demands of blocking collectives. A rank that waits here has left the calls whose chunks are
-// out, and owes nobody in them anything: those who are to read them need it no more.
+// No team blocks another for good. An embedder that makes lean teams promises to make their calls
+// one after the other, in an order in which each may wait for all members, as MPI demands of
+// blocking collectives. So a rank that waits here has left the calls whose chunks are out, and
+// their readers need nothing more of it.
 #pragma once
 
 #include <cstddef>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two ways of moving data, as a team's own calls find them: some calls of each kind and size go by
-// either way in turn, and their times are compared. A way never changes an operand order.
+// Compares two ways of moving data by a team's own calls. Some calls of each kind and size use the
+// two ways in turn, and their times are compared. A way never changes an operand order.
 //
 // Rings or single copy: what is measured when a team is made (meter.h) moves data that was just
 // written, of 256 KiB at most. A program may send the same data again, or more than a cache holds,
 // and then the other way may be faster. Members count these calls alike and hear the same times, so
 // all go the same way. Of scatters each root counts its own and hears its own times.
 //
-// Results within the caches or past them: each member counts its own calls and hears its own times.
-// What caches hold of a result is better within; how much that is, nobody says where many share
-// one, or where it belongs to a virtual machine's host.
+// Results written into the caches or past them: each member counts its own calls and hears its own
+// times. A result that the caches can hold is better written into them. How much they hold is not
+// known where many share one, or where it belongs to a virtual machine's host.
 //
-// A machine of numbers alone.
+// A state machine on numbers; it moves no data.
 #pragma once
 
 #include <array>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Letters: what ranks of a node leave for each other in a call of a schedule that follows who
-// arrives (exec/meet.cpp), where none knows beforehand who tells whom.
+// Letters: short messages between ranks of a node, in a call of a schedule that follows arrivals
+// (exec/meet.cpp). There no rank knows beforehand which other one will write to it.
 //
 // All members begin such a call (start_letters) and end it, in their team's order of calls. In
 // between each may write two letters, of kInlineBytesMax bytes at most, each once: the first into
-// its up slot of the call, the second into its down slot. Whoever expects one looks there. So the
-// words are those of slots (slice.h), written by their rank, and the same guard holds: a slot is
-// written when all others have ended the call that used it last.
+// its up slot of the call, the second into its down slot. A rank that expects one looks there. So
+// the words are those of slots (slice.h), written by their rank, and the same guard holds: a slot
+// is written when all others have ended the call that used it last.
 #pragma once
 
 #include "node/team.h"

@@ -4,8 +4,8 @@
 //
 // One word a rank holds the state of its offer. Readers count themselves in before they read and
 // out afterwards, so the giver knows when its memory is its own again. A giver that has waited long
-// enough withdraws: from then on nobody new counts itself in, those who come later find the data in
-// its ring of chunks, and only who is reading still holds the giver.
+// enough withdraws. From then on no new reader counts itself in, later ones find the data in the
+// giver's ring of chunks, and the giver waits only for its current readers.
 //
 // Orders: the giver writes what it offers, then the word (release). A reader's counting in is an
 // acquiring exchange, its counting out a releasing addition, and the giver looks by acquiring
@@ -14,7 +14,7 @@
 // Where more readers at a time were measured to be slower (Tuning::readers_max), one that comes
 // while so many read waits until one of them is done. How many read and the place that the next one
 // takes are the same word, so there are never more. Readers give each other nothing but the place:
-// no order between them is needed. Who waits holds nothing, so nobody waits in a circle.
+// no order between them is needed. A reader that waits holds nothing, so there is no deadlock.
 //
 // The word, from the top: number of the call (40 bits), refused, withdrawn, readers that
 // have begun, readers that are done.

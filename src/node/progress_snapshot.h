@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the others of a node can see of a rank, and where it stands itself: if nothing of it has
-// changed by the rank's step, nobody can get further by that step. So a change is when to wake
-// others; the simulated clusters, which do so at nothing else, prove it.
+// The state of a rank that the other ranks of its node can see, and its own position. If a step of
+// the rank changes none of it, that step lets no other rank progress. So others are woken on a
+// change. The simulated clusters wake them on nothing else, which proves it.
 #pragma once
 
 #include <cstdint>

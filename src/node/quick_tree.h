@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tree of calls that fold nothing, as what was measured wants it.
+// The tree for calls that fold nothing, chosen by measured times.
 #pragma once
 
 #include "node/layout.h"

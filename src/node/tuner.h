@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps a team's tuning true: before some of its long calls, at numbers that all ranks know, it
-// looks whether all may still read each other's memory, and whether a barrier still takes as long
-// as when the team was measured. Where it does not, the ranks are on other processors, and it
-// measures again. Where reading was denied to one of them, nothing begins as a single copy any
-// more.
+// Keeps a team's tuning up to date. Before some long calls, at call numbers that all ranks know, it
+// checks whether all may still read each other's memory, and whether a barrier takes as long as
+// when the team was measured. If a barrier does not, the ranks have moved to other processors, and
+// it measures again. If a rank may no longer read, no call begins as a single copy any more.
 #pragma once
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks of one call must agree on, in a word: so that those who disagree notice.
+// What the ranks of a call must agree on, as one word, so that ranks that disagree notice.
 //
 // A slot line's flag is the number of the call and, above it, a tag made of collective, root, bytes
 // and the calls before. Readers compare the whole flag, as they would a bare number; only where it
 // is not the one that they wait for do they look whether it is the same call with another tag.
 //
-// A note is a rank's word of a recent call, whole, for whoever has to find out what is the matter.
+// A note is a rank's full word of a recent call. Ranks read it to find out what is wrong.
 #pragma once
 
 #include <algorithm>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The last calls of a team across hosts, as this rank took them, and how two ranks find out by
-// them where they disagree. No I/O.
+// The last calls of a team across hosts as this rank ran them. Two ranks find by them the call in
+// which they disagree. No I/O.
 //
 // Each call has a word (transport.h): what it is, and a hash of all that were before. Messages
-// carry it or a part of it (p2p.h). Where none that a rank waits for comes, it tells whom it waits
-// for its last calls, and who finds one among them that was another one here ends the team's calls.
+// carry it or a part of it (p2p.h). If an awaited message does not come, a rank sends its last
+// calls to the ranks that it waits for. A rank that finds a call among them that differs from its
+// own ends the team's calls.
 #pragma once
 
 #include <array>

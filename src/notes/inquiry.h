@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who has not arrived, across hosts. A rank that waits too long asks those that it waits for; who
-// waits itself answers, and says for whom, and they are asked in turn. Who has not answered when
-// the time is over is not in a call of this team. No I/O, and time is an argument.
+// Finds the ranks of other hosts that have not arrived. A rank that waits too long asks the ranks
+// that it waits for. One that waits itself answers with the ranks that it waits for, which are
+// asked in turn. A rank that has not answered in time is not in a call of this team. No I/O, and
+// time is an argument.
 #pragma once
 
 #include <array>

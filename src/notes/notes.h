@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notes between ranks of a team across nodes, beside its calls: that one of them gives up, who
-// waits for whom, and what each takes the last calls to be. They have a tag of their own. Nobody
-// waits for one, and nothing is posted for one: whoever has waited long in a call looks whether any
-// has come (tutti_p2p::probe).
+// Notes: small messages between ranks of a team across nodes, beside its calls. They say that a
+// rank gives up, which rank waits for which, and what each takes the last calls to be. They have a
+// tag of their own. No rank waits for a note or posts a receive for one. A rank that has waited
+// long in a call probes for them (tutti_p2p::probe).
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What no schedule can beat on a fabric.
+// A lower bound of times on a fabric, which no schedule can beat.
 #pragma once
 
 #include <cstdint>

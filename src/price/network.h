@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What messages between hosts take: the links of a fabric, and what hosts take for what they do.
+// The times of messages between hosts: the links of a fabric, and the work of hosts.
 #pragma once
 
 #include <algorithm>

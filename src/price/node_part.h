@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the node level around a schedule takes.
+// The time of the node level around a schedule.
 #pragma once
 
 #include <cstdint>

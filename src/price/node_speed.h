@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What calls inside a node take at the rates that its ranks measured; in integers.
+// The times of calls within a node, at the rates that its ranks measured; in integers.
 #pragma once
 
 #include <cstdint>

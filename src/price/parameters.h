@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a cluster takes for messages and for work inside its nodes, where nobody has measured it.
+// The assumed times of messages and of work within nodes, for clusters that were not measured.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program without most of the rounds that are alike, for those who count the others by law.
+// A program without most of the rounds that are alike, for code that counts the others by law.
 #pragma once
 
 #include <cstdint>

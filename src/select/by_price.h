@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All algorithms by what they will take.
+// All algorithms with their predicted times.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a tuned file was measured with, and whether that is what is here: docs/formats/tuned.md.
+// What a tuned file was measured with, and whether it fits this job: docs/formats/tuned.md.
 #pragma once
 
 #include <span>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which calls of a team across hosts run by whoever comes last (adaptive_multicast), since ranks
-// were seen to come late. A machine of numbers alone: what it is told all members know alike, so
-// all of them go the same way. docs/protocol/arrival.md, "Fixed or adaptive".
+// Decides which calls of a team across hosts use a tree rooted at the last arriver
+// (adaptive_multicast), because ranks were observed to come late. A state machine on numbers that
+// all members know alike, so all decide the same. docs/protocol/arrival.md, "Fixed or adaptive".
 #pragma once
 
 #include <array>

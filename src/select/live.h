@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TUTTI_TUNE=live: which calls of a team try another way to run, and which way has won. A machine
-// of numbers alone: what it is told all members know alike, so all of them go the same way.
-// docs/live.md.
+// TUTTI_TUNE=live: which calls of a team try another algorithm, and which one has won. A state
+// machine on numbers that all members know alike, so all decide the same. docs/live.md.
 #pragma once
 
 #include <array>

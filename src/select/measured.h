@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prices where messages between hosts were measured, and nobody has told all of a cluster's
-// parameters: a preset with the latency and the rate that were measured.
+// Prices where messages between hosts were measured, and no file gives the cluster's parameters: a
+// preset with the measured latency and rate.
 #pragma once
 
 #include <optional>

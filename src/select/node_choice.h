@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What rules and settings say of calls of a team on one node: those that they leave to the host
-// MPI, and those that they run by a node algorithm that they name. Only made where some rule or
-// setting can do either, so that all other teams pay nothing; and calls that no rule is about pay
-// two comparisons.
+// What rules and settings say of calls of a team on one node: those that they leave to your MPI,
+// and those that they run by a named node algorithm. Only made where some rule or setting can do
+// either, so that all other teams pay nothing; and calls that no rule is about pay two comparisons.
 #pragma once
 
 #include <array>

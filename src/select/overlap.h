@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules that can never have their turn: mistakes that nobody would notice. Inside select/ only.
+// Finds rules that can never apply: mistakes that would not be noticed. Inside select/ only.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parameters of clusters where nobody has measured: presets.toml beside this. Other ones stand in
+// Parameters of clusters that were not measured: presets.toml beside this. Other ones stand in
 // rules files (Rules::parameters). The format is docs/formats/parameters.md.
 #pragma once
 

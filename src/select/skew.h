@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From which skew on one algorithm is faster than another, by price: one that follows who arrives
-// than one that does not.
+// The skew from which on an algorithm that follows arrivals is faster, by price, than one that does
+// not.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which file describes the cluster, and who says so.
+// Which file describes the cluster, and which setting names it.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What whoever runs a cluster says once for all its programs: /etc/tutti/settings.toml, see
+// The settings that a cluster's administrator makes for all programs: /etc/tutti/settings.toml, see
 // docs/formats/settings.md.
 #pragma once
 

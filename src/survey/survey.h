@@ -10,8 +10,7 @@
 //   1  round trips between all pairs, twice (latency_groups.h);
 //   2  how long transfers must be, and what a host's link carries: pairs alone;
 //   3  which hosts narrow links lie between (splitter.h), then within each group found so, all
-//   groups
-//      at once, until none can be split;
+//      groups at once, until none can be split;
 //   4  fresh transfers, of which the fabric that was found must tell how long they take (exam.h).
 //      Where it does not, 3 and 4 once more, with another seed; then nothing was found.
 // docs/survey.md tells limits and figures.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A fabric: hosts, the switches that they hang on, and the links between them with their rates. One
-// description for all who ask: the simulated network runs on it, prices are counted on it.
+// description for all uses: the simulated network runs on it, prices are counted on it.
 //
 // Switches form a tree and hosts hang on switches, each by one link; between two switches there may
 // be several, side by side. Every link is two one-way links.

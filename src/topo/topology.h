@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cluster as somebody described it: hosts, switches and the links between them. Any connected
-// graph; what algorithms want is a tree (topo/switch_tree.h). Readers are in src/topo/read.
+// A cluster as a file or tool describes it: hosts, switches and the links between them. Any
+// connected graph; what algorithms want is a tree (topo/switch_tree.h). Readers are in
+// src/topo/read.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which calls `tutti tune` measures, and what runs beside the host MPI's own.
+// Which calls `tutti tune` measures, and which algorithms run beside your MPI's own.
 #pragma once
 
 #include <array>

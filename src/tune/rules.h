@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules out of what was measured.
+// Makes rules from measured times.
 #pragma once
 
 #include <cstdint>

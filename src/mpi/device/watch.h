@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which runtimes this process has, at any time: a program may load one long after MPI_Init, and
-// where nobody else sees it, as Python does.
+// Which runtimes this process has, at any time: a program may load one long after MPI_Init, and in
+// a private scope, as Python does.
 //
 // A process without one pays two loads and a branch a call. The loader keeps all objects of a
 // process in one list (`link_map`, part of its protocol with debuggers), and appends: whatever is

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Topologies from what others say of a cluster. Each reader is a function of a text; an error is
+// Reads topologies from descriptions of a cluster. Each reader is a function of a text; an error is
 // one line that begins `FILE:LINE: `. The formats: docs/formats/topology.md and the pages it names.
 #pragma once
 

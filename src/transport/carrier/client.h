@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who writes messages into a group and takes them out, in the place where the carrier looks after
-// it: for a team the Feed between the group and the node's ring.
+// The user of a carrier's group, which writes messages into it and takes them out. For a team that
+// is the Feed between the group and the node's ring.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What protects a group's packets from whoever does not have the group's key: who can make a packet
-// that is looked at, change one, or read it (Protection).
+// Protects a group's packets from processes without the group's key, which could forge, change or
+// read them (Protection).
 //
 // The code alone: SipHash-2-4 with 128 bits, libsodium's crypto_shorthash_siphashx24: a keyed
 // function made for short inputs. Over headers: the same over the header of a data packet and its

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a fabric has to offer so that a carrier can stand on it: unreliable packets to one member of
-// a group or to all of them.
+// The interface of a fabric for a carrier: unreliable packets to one member of a group or to all.
 //
-// Source: ours; docs/protocol/multicast.md, "Carrier". One of them a process and fabric, for all
+// Source: ours; docs/protocol/multicast.md, "Carrier". A process has one for each fabric, for all
 // groups. A packet may be lost, doubled, late or somebody else's at any time; none is longer than
-// agreed. After a fatal error of a device all packets are lost: the protocol names who is silent.
+// agreed. After a fatal error of a device all packets are lost: the protocol names the silent
+// members.
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The service's end of a ring: what ranks of this node filled goes into the group, what comes from
-// other nodes goes into the slots, straight from the packets, whoever sends it.
+// The service's end of a ring: data of this node's ranks goes into the group, data from other nodes
+// goes straight from the packets into the slots.
 //
-// Source: ours; Mamidala et al. 2006 attach whoever comes first dynamically to the multicast, here
+// Source: ours; Mamidala et al. 2006 attach the first arriver to the multicast dynamically; here
 // the service fills the ring even while none of its ranks is in a call.
 //
 // Invariants:

@@ -15,7 +15,7 @@
 //   3. sends what it holds to those who miss it, and from then on each multicast of its own to all
 //      ranks; and receives, number by number, what its node's ring does not have.
 //
-// No rank waits for another one inside; whoever is in a call of the team lets it go on by step().
+// No rank waits for another one inside; a rank in a call of the team advances it by step().
 // Messages use a slot of their own, in the same order on both sides: those of 1 and 2, then
 // multicasts from one rank to another by ascending number.
 //

@@ -18,7 +18,7 @@
 // Invariants:
 //   I1  only the one that finds a slot free for n makes it full; only its last reader makes it free
 //       again, for n + slots;
-//   I2  between full and free nobody writes the data, and everybody reads it who has to;
+//   I2  between full and free no one writes the data, and all its readers read it;
 //   I3  once the ring is closed no rank makes a slot full, once it is frozen nobody does.
 #pragma once
 

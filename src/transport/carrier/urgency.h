@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which packets of a group need somebody at once where they come: these alone wake a host on which
+// Which packets of a group need service at once when they arrive. Only these wake a host on which
 // no rank waits in the library.
 //
 // Source: Kini 2003, 4.2.5 (a NAK is sent with the solicited flag, so that it is served while the
 // program computes); ours is that all but the bulk of a message's data are such.
 //
-// Whatever a rank, or another host, may wait for comes with an urgent packet: a message is complete
-// with its last one or with a repair, and all else that is sent is urgent anyway. The one
+// Anything that a rank or another host may wait for comes with an urgent packet: a message is
+// complete with its last one or with a repair, and all else that is sent is urgent anyway. The one
 // exception, a last packet that overtakes others, its receiver sees (mcast::Group::is_missing()).
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loses, doubles and reorders packets on their way in, by seed: what TUTTI_FAULTS does to a carrier
-// of packets. Put between the socket and whoever handles packets.
+// of packets. Sits between the socket and the handler of packets.
 #pragma once
 
 #include <cstddef>

@@ -2,10 +2,10 @@
 // Messages by the embedder's point-to-point callbacks (tutti_p2p), so that Tutti runs wherever an
 // MPI does. Order per pair and tag is all that it asks of them: each slot has tags of its own.
 //
-// Ranks that do not run the same call are found out by what their messages say. One of few bytes
-// goes through memory of this transport, and the call's word behind it: all of a slot have one tag,
-// so that the words of different calls meet and are compared. A longer one goes as it stands, with
-// a tag by the kind of its call: it meets its own kind only, and then lengths are compared.
+// Messages show whether their ranks run the same call. A short one goes through memory of this
+// transport, with the call's word behind it. All short ones of a slot have one tag, so that words
+// of different calls meet and are compared. A long one is sent without a copy, with a tag by the
+// kind of its call. It meets its own kind only, and then lengths are compared.
 #pragma once
 
 #include <array>

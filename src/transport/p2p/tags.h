@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which tags of a way between processes belong to which team. A team across nodes owns one range of
+// Which tags of the embedder's messages belong to which team. A team across nodes owns one range of
 // consecutive tags on all of its members: those of its transport (p2p.h), then one for notes
 // (notes.h). It goes with the team, on each member by itself. The more tags there are, the more
 // kinds of calls a team tells apart.
 //
-// A member may free its range while another one still waits in the team's last call. Nothing can be
-// mistaken for all that: a team of the same range and of the same two processes is made only when
+// A member may free its range while another one still waits in the team's last call. Still no
+// message can be mistaken: a team of the same range and of the same two processes is made only when
 // both have freed it, and by then all their messages have been received. Notes may be left; they
 // carry the team's token.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A team's way to each of its peers: one transport a peer. Which one, both ends know alike, from
-// what they said when the team was made.
+// A team's transport to each of its peers. Both ends know which one it is, from what they said when
+// the team was made.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A cluster in virtual time, in one thread: processes on the hosts of a Cluster, teams of them, and
-// the messages between them. Whoever drives it asks for the next process that something happened
-// to, and lets that one move. The same seed is the same run, to the nanosecond.
+// the messages between them. Its driver asks for the next process to which something happened, and
+// lets that one move. The same seed is the same run, to the nanosecond.
 //
 // Messages match by their whole MessageId, may overtake each other, and are kept where they come
 // before their receive.

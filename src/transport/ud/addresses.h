@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process with a queue pair says of itself to the other members of a group, and what follows
-// from what all said: the same on each of them.
+// The address of a process with a queue pair, for the other members of a group, and what follows
+// from all addresses: the same on each member.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may send how much to a process: a packet that finds no receive is dropped, and nobody is
-// told, so its receives are promised to groups.
+// How much each group may send to a process. A packet that finds no receive is dropped silently, so
+// a process promises its receives to groups.
 //
 // Source: ours; docs/protocol/ud.md, "Receives are promised". What an address says of a process's
 // receives is how many are free when it is asked for; a group's window follows from what all its

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a host can be reached, in numbers that travel through an allgather, and the choice of a
-// network that follows from all hosts' numbers alike.
+// The addresses of a host, in numbers that are sent through an allgather, and the choice of a
+// network that follows from the numbers of all hosts.
 //
 // Source: ours. A host does not know which of its networks leads to the others; all hosts together
-// do. Each tells its addresses, those first that the host MPI's own connections have; the network
-// in which most hosts have an address is the group's, and member 0's order decides between equals.
+// do. Each tells its addresses, those first that your MPI's connections use; the network in which
+// most hosts have an address is the group's, and member 0's order decides between equals.
 #pragma once
 
 #include <sys/socket.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a completion queue wakes who sleeps for it: a completion channel, whose file descriptor
-// becomes readable once such a completion has come as arm() asked for.
+// Wakes a sleeper of a completion queue: a completion channel, whose file descriptor becomes
+// readable once a completion has come that arm() asked for.
 #pragma once
 
 #include <atomic>

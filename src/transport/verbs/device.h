@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is used of verbs: writes, with and without immediate, on reliable connections, receives for
-// the immediates, additions to words of the other end, one completion queue, and memory of the
-// program registered for a while.
-// tests/conformance/fake_verbs.h is one under seeds. Which promises of the specification are relied
-// on stands in docs/protocol/verbs.md.
+// The part of verbs that Tutti uses: writes, with and without immediate, on reliable connections,
+// receives for the immediates, additions to words of the other end, one completion queue, and
+// memory of the program registered for a while. tests/conformance/fake_verbs.h is one under seeds.
+// Which promises of the specification are relied on stands in docs/protocol/verbs.md.
 #pragma once
 
 #include <cstddef>

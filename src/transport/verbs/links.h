@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connections of a process with others, by which all of its teams that take turns reach these
-// (rc.h): a queue pair each, its slots at both ends, one completion queue. A team has a number on
-// them, on all of its members alike, which every piece bears.
+// The connections of a process with others, which all of its teams that take turns share (rc.h): a
+// queue pair each, its slots at both ends, one completion queue. A team has a number on them, on
+// all of its members alike, which every piece bears.
 //
-// A piece whose team waits for it goes there at once. What nobody waits for stays in its slot, or
-// is buffered before slots run short (slots.h).
+// A piece that a team waits for goes there at once. An unexpected one stays in its slot, or is
+// buffered before slots run short (slots.h).
 //
 // Used by one thread at a time, whichever team it comes from.
 #pragma once

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A team's messages by RDMA writes on reliable connections (seed 001), those of its processes
-// (links.h), which other teams may use as well. Each piece of a message, with its header, is one
-// write with immediate into slots at the peer; its completion there says that it has come. Longer
-// messages are pipelined over slots, several a piece where they lie next to each other: one copy
-// in, one out; no tags, no call of the system. Still longer ones go straight from memory to memory
-// (rc_direct.cpp).
+// A team's messages by RDMA writes on the reliable connections of its processes (links.h), which
+// other teams may use as well. Each piece of a message, with its header, is one write with
+// immediate into slots at the peer; its completion there says that it has come. Longer messages are
+// pipelined over slots, several a piece where they lie next to each other: one copy in, one out; no
+// tags, no call of the system. Still longer ones go straight from memory to memory (rc_direct.cpp).
 //
 // Messages of which only their number counts are additions to a word at the peer (rc_count.cpp),
 // and all of a team can add to one at rank 0, each told what it was (rc_arrive.cpp).

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is used of verbs for unreliable datagrams: one queue pair a process, receives posted ahead,
-// address handles, and groups that the queue pair is attached to. tests/conformance/fake_ud.h is
-// one without a network. Which promises are relied on stands in docs/protocol/ud.md.
+// The part of verbs that Tutti uses for unreliable datagrams: one queue pair a process, receives
+// posted ahead, address handles, and groups that the queue pair is attached to.
+// tests/conformance/fake_ud.h is one without a network. Which promises are relied on stands in
+// docs/protocol/ud.md.
 #pragma once
 
 #include <array>
