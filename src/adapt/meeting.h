@@ -61,7 +61,7 @@ class Meeting {
     // A neighbour's message of that call, in any order. A part that is sent on, or released with,
     // is all that was heard, and the member's own. None: no member of this protocol sends it then.
     std::optional<Orders> take(uint64_t call, Kind kind, uint32_t neighbour);
-    // Whoever released that call did it by multicast; it may be over here.
+    // The member that released that call did it by multicast; it may be over here.
     std::optional<Orders> take_multicast(uint64_t call);
     // There will be no multicast for this call: releases come along the tree. Who has everything
     // already, and has left, releases its neighbours so itself.

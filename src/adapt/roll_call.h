@@ -43,7 +43,7 @@ class RollCall {
     enum class Found : uint8_t {
         kSome,      // others are still to come
         kLast,      // by the addition: this is the one
-        kDisagree,  // somebody runs another call
+        kDisagree,  // a member runs another call
     };
     // What the word was before the addition of arrive().
     Found take(uint64_t former) {

@@ -37,7 +37,7 @@ class Saturation {
         kSend,
         // It has everything, alone: it releases all others.
         kRelease,
-        // It and that neighbour have everything: each is released, and releases whoever is on its
+        // It and that neighbour have everything: each is released, and releases the members on its
         // own side of that edge; or, by multicast, the one with the lower number all others.
         kReleaseSide,
     };

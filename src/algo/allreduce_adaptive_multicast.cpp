@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allreduce of short vectors, whose root is whoever comes last and tells all by one multicast: see
-// algo/meeting.h and allreduce_adaptive.cpp.
+// Allreduce of short vectors, rooted at the last arriver, which sends the result by one multicast:
+// see algo/meeting.h and allreduce_adaptive.cpp.
 #include "algo/meeting.h"
 
 namespace tutti::algo {

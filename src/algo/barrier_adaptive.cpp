@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Barrier whose root is whoever comes last: see algo/meeting.h.
+// Barrier rooted at the last arriver: see algo/meeting.h.
 #include "algo/meeting.h"
 
 namespace tutti::algo {

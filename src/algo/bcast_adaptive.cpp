@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Broadcast that feeds whoever is there first: a participant that comes late holds up nobody but
-// the root.
+// Broadcast that feeds early participants first: a late participant delays only the root.
 //
 // Source: ours (docs/protocol/feeding.md); that trees follow arrivals is the idea of Mamidala, Liu,
 // Panda 2004, for barrier and allreduce. Letters: p participants, f fed by one at most, S pieces.
 //
-// Who arrives tells the root. Of those who are there the root makes a tree, itself at the top
-// (adapt/tree.h), and tells each who feeds it and whom it feeds; pieces of the vector follow along
-// that tree. Who comes while the root has pieces to send is hung below one with room; who comes
-// later begins the next tree. So nobody waits for one who has not come but the root, which waits
-// for all.
+// A participant that arrives tells the root. The root makes a tree of those that have arrived,
+// itself at the top (adapt/tree.h), and tells each which one feeds it and which it feeds. Pieces of
+// the vector follow along that tree. A participant that comes while the root has pieces to send is
+// added below one that can feed more; a later one begins the next tree. So only the root waits for
+// late participants.
 //
 // Example, p = 8, f = 2, root 0, all there at once:  0-1, 0-5, 1-2, 1-4, 2-3, 5-6, 5-7; if 1 is
 // late: 0-2, 0-5, 2-3, 2-4, 5-6, 5-7 and then 0-1.

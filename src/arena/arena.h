@@ -156,7 +156,7 @@ class FdOffer {
   public:
     static Result<FdOffer> listen(uint64_t name);
     // Hands it to each of those who come with one of these tokens, within the time limit in all.
-    // Whoever else connects is sent away, and changes neither.
+    // Any other process that connects is sent away, and changes neither.
     Result<Done> serve(Clock& clock, int fd, std::vector<uint64_t> tokens, int timeout_ms);
 
   private:

@@ -90,7 +90,7 @@ class Home {
     [[nodiscard]] size_t bytes_max() const { return shape_.bytes(); }
     [[nodiscard]] size_t slices_bytes() const;
 
-    // Where the processes stand, for trees; once, by whoever makes the homes.
+    // Where the processes stand, for trees; once, by the maker of the homes.
     void write_groups(const topo::Groups& groups);
     // Of some of them, in this order.
     [[nodiscard]] topo::Groups groups_of(std::span<const uint32_t> ranks) const;

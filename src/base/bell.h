@@ -26,7 +26,7 @@ struct Bell {
     // been stored before.
     uint32_t ring(Ringers who = kAllRingers);
 
-    // The futex word, written by whoever rings.
+    // The futex word, written by each rank that rings.
     alignas(kStride) std::atomic<uint32_t> rung{0};
     // Asleep or about to be, counted up and down by themselves.
     alignas(kStride) std::atomic<uint32_t> sleepers{0};

@@ -37,7 +37,7 @@ std::string bytes_word(uint64_t bytes);
 std::string format_bytes(uint64_t bytes);
 // 32769 -> "0x8001": four digits at least.
 std::string hex_word(uint64_t value);
-// Text of somebody else's for a message: one line whatever is in it, and not endless.
+// Text of others for a message: one line of bounded length, whatever is in it.
 std::string printable(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);
 // The candidate with the smallest edit distance, if that is small enough to be a typing error.

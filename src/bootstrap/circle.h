@@ -85,7 +85,7 @@ struct Circle {
     [[nodiscard]] Result<Done> agree(const Report& mine);
     // A member's report, for all alike.
     [[nodiscard]] Error error_of(uint32_t member, const Report& report) const;
-    // The same in two rounds, the second only where somebody cannot: for large circles.
+    // The same in two rounds, the second only where a member cannot go on: for large circles.
     [[nodiscard]] Result<Done> agree_briefly(const Report& mine);
 
   private:

@@ -58,7 +58,7 @@ class TuneJob {
     // One line on standard output, by the one who speaks.
     void say(const std::string& line) const;
     void show_progress(const std::string& line) const;
-    // Whoever has not come here again within so many seconds ends the job: something hangs.
+    // A rank that has not come here again within so many seconds ends the job: something hangs.
     void expect_word_within(double seconds) const;
     // Rank 0 alone: why not, or an empty text.
     [[nodiscard]] std::string write(const tune::Tuned& tuned) const;

@@ -28,7 +28,7 @@ class NodeRunner final : public Runner {
     // Goes on with a call of the short way.
     void resume(node::Op& op) { op_ = &op; }
     // After a call. Where all waited for all, the first to leave has woken everybody, and it had no
-    // need to sleep itself; whoever was woken need not wake the others again.
+    // need to sleep itself; a rank that was woken need not wake the others again.
     void ring_done(const node::Op& op);
 
     Begun begin(Request& request) override;

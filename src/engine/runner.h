@@ -75,7 +75,7 @@ class Runner {
     virtual void serve_others() {}
     // The wait has become a long one: the other members may see it.
     virtual void announce() = 0;
-    // It goes on: whoever is asleep for it must be up from now on.
+    // It goes on: ranks asleep for it must be awake from now on.
     virtual void lengthen() {}
     // Before a sleep: rings for what was done up to here. Then a last step, then sleep().
     virtual Bell& bell(Waiter::From from) = 0;

@@ -61,8 +61,8 @@ class Team {
     }
     // Its blocking calls try other ways (select/live.h). After watch_arrivals(). Allocates.
     void tune_live(bool all);
-    // Short calls run by whoever comes last, where members come late (select/follow.h): across
-    // hosts, not where calls are tuned. After watch_arrivals(). Allocates.
+    // Short calls use a tree rooted at the last arriver, where members come late (select/follow.h):
+    // across hosts, not where calls are tuned. After watch_arrivals(). Allocates.
     void follow_arrivals();
     [[nodiscard]] Arrivals* arrivals() { return arrivals_.get(); }
 
@@ -88,7 +88,7 @@ class Team {
     static bool is_over(const Request& request);
     // Where the next call runs. It is the one to ask about that call.
     Team& next_track() { return tracks_ ? tracks_->next() : *this; }
-    // A few steps, for whoever holds the team.
+    // A few steps, for the holder of the team.
     void move_on();
     // This member takes part in no further call: all others are told, and their calls end with
     // `status`. Allocates nothing.

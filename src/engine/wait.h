@@ -11,7 +11,7 @@ namespace tutti::engine {
 
 struct WaitPolicy {
     uint64_t spin_ns = 20'000;
-    // Ranks outnumber processors: whoever polls keeps the one it waits for from running.
+    // Ranks outnumber processors: a rank that polls keeps the awaited one from running.
     bool is_crowded = false;
     // Crowded, and yielding does not help (scheduling_group in process.h): sleep until rung awake.
     bool sleeps = false;

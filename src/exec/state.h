@@ -68,7 +68,7 @@ struct Meet {
     uint64_t told = 0;        // bits: a message to it was posted
     // With a release by multicast.
     enum class Release : uint8_t {
-        kAwaited,  // somebody else's
+        kAwaited,  // of another rank
         kOwn,      // to be sent by this rank
         kSettled,  // the result is here, by whatever way, and the number is not over
         kNobodys,  // along the tree then
@@ -220,7 +220,7 @@ struct Executor::State {
     Multicasts multicasts;
     adapt::RollCall roll_call;
     uint64_t looked_ns = 0;       // at the word of all, or added to it
-    bool has_miscounted = false;  // by it: somebody runs another call
+    bool has_miscounted = false;  // by it: a rank runs another call
     uint64_t meetings = 0;  // by multicast, of the team since the beginning, on all ranks alike
 
     Result<Done> reserve(const sched::Extent& wanted, uint64_t scratch_bytes_max);

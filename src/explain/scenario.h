@@ -33,8 +33,8 @@ struct Scenario {
     Settings settings;           // the environment's, then the options'
     std::string_view forced_by;  // empty: a variable
     select::Rules rules;
-    // Of the cluster that the hosts are on, where somebody described it, what they span: host i of
-    // it is node i of the placement.
+    // Of the cluster that the hosts are on, if it is described, what they span: host i of it is
+    // node i of the placement.
     std::optional<topo::SwitchTree> tree;
 
     // Elements are of 8 bytes where that divides the vector, else of 4, 2 or 1.

@@ -10,8 +10,8 @@
 namespace tutti::files {
 
 // Empty, or why not. A regular file is replaced in one step, through symbolic links, and keeps its
-// permissions; whoever reads it meanwhile sees the old one or the new one. What is no regular file
-// (a device, a pipe, /dev/stdout) is written to as it is.
+// permissions; a reader meanwhile sees the old one or the new one. What is no regular file (a
+// device, a pipe, /dev/stdout) is written to as it is.
 std::string write_whole(const std::string& path, std::string_view text);
 
 // What will keep write_whole from working, as far as can be told without writing, or empty.

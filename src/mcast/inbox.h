@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the data of messages goes: straight to the place that was posted for it, in whatever order
-// it comes, or into a bounded pool until somebody posts a place.
+// Places the data of messages: straight at the place that was posted for it, in any order of
+// arrival, or in a bounded pool until a place is posted.
 //
 // Source: ours. A receiver that is late must lose nothing, and nobody may overrun it: the pool has
 // a window's worth of packets for every stream, and streams are granted no more (receiver.h). What

@@ -58,13 +58,13 @@ class Sender {
     // All members say so.
     void on_acknowledged(const Reached& reached);
     void on_nak(uint64_t now_ns, Member asker, const Nak& nak);
-    // Somebody wants to hear from this member. All hear the answer, so those who ask within a first
+    // A member asks to hear from this one. All hear the answer, so those who ask within a first
     // heartbeat's time get one together.
     void on_ask(uint64_t now_ns) {
         beat_ns_ = std::max(now_ns, answer_again_ns_);
         is_asked_ = true;
     }
-    // Somebody waits for what was sent to be at its place: asks for acknowledgements now.
+    // A rank waits until all that was sent is at its place: asks for acknowledgements now.
     void hasten(uint64_t now_ns) {
         if (placed_ == next_) return;
         must_ask_ = true;

@@ -31,7 +31,7 @@ struct CommState : Members {
     std::vector<int> in_world;      // the members' ranks, where the report of rank 0 needs them
     std::atomic<uint32_t> uses{0};  // see InUse
     CommState* next = nullptr;
-    CommState** link = nullptr;  // whoever points here
+    CommState** link = nullptr;  // what points here
 };
 
 // The state of a communicator; made if there is none yet. Null while Tutti is not active, inside

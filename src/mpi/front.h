@@ -83,7 +83,7 @@ struct Verification {
     bool is_on = false;
     double share = 0;
     uint64_t seed = 0;
-    const char* settings = "";  // for whoever wants to repeat the run
+    const char* settings = "";  // to repeat the run with
     std::atomic<uint32_t> lines{0};
     std::atomic<uint32_t> communicators{0};  // that this rank has numbered
     VerifyCounters counters;
@@ -111,7 +111,7 @@ struct Front {
     uint64_t started_ns = 0;     // the end of MPI_Init
     double stall_s = 0;          // TUTTI_STALL; 0: never
     bool counts_calls = false;   // for one of these
-    bool tells_exits = false;    // somebody wants to know when the host's own collectives are over
+    bool tells_exits = false;    // the ends of the host's own collectives are wanted
     uint32_t warmup_calls = 0;   // TUTTI_WARMUP
     char fabric_file[512] = {};  // on rank 0: what all go by (fabric.h); empty: by none
     // Raised whenever a communicator or a datatype loses its attribute: caches of older generations

@@ -74,7 +74,7 @@ inline bool is_plain() { return !front.verify.is_on && !front.devices.may_meet()
 void agree_on_verify_number(CommState& state);
 // Collective over the world, in MPI_Init: `setting` is that of TUTTI_VERIFY.
 void start_verification(const char* setting);
-// All settings, for whoever wants to repeat the run. May throw std::bad_alloc.
+// All settings, to repeat the run with. May throw std::bad_alloc.
 void remember_settings(const std::vector<std::string>& settings);
 
 }  // namespace tutti::mpi

@@ -108,7 +108,7 @@ class TeamMulticast {
     // At most until end_ns, monotonic; on the rank that carries in the service's stead, and there
     // the fd wakes it, too (-1: none).
     void sleep(Sleeper& sleeper, uint64_t end_ns, int also = -1);
-    // Somebody is about to wait for is_delivered().
+    // A rank is about to wait for is_delivered().
     void hasten();
     // All that this node has sent is with all members, as far as this rank knows: the one that
     // carries does, the others say yes. Of a group that has failed nothing more is expected.

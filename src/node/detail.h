@@ -406,13 +406,13 @@ void plan_reduce_scatter(const Team& team, Op& op);
 
 // What they cost, of team.rank: see node/algorithms.h.
 Cost no_cost(const Team& team, const Op& op);
-// One hop: whoever has something writes it, whoever needs it reads it.
+// One hop: a rank with data writes it, and each rank that needs it reads it.
 Cost flat_cost(const Team& team, const Op& op);
 Cost bcast_cost(const Team& team, const Op& op);
 Cost tree_reduce_cost(const Team& team, const Op& op);
 Cost split_cost(const Team& team, const Op& op);
 Cost turn_cost(const Team& team, const Op& op);
-// One hop: whoever needs something reads it where it stands.
+// One hop: each rank that needs data reads it in place.
 Cost single_cost(const Team& team, const Op& op);
 Cost single_allreduce_cost(const Team& team, const Op& op);
 Cost reduce_scatter_cost(const Team& team, const Op& op);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where two levels are one, a leader of the inner one need not stand between: whoever hangs under
-// it by an edge of the same class is pulled up to the leader above.
+// Where two levels are one, a leader of the inner one need not stand between: the ranks that hang
+// under it by an edge of the same class are pulled up to the leader above.
 //
 // An edge is never replaced by one of another class, so each class is crossed as often as by the
 // tree itself, and the outermost level, the link between sockets, as seldom as can be.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Single copy of broadcast, gather, scatter and allgather of more than a slot: whoever needs data
-// reads it where its giver has it (offer.h, peer_memory.h). Crosses once what a ring crosses twice,
-// at the cost of a system call.
+// Single copy of broadcast, gather, scatter and allgather of more than a slot: each rank that needs
+// data reads it where its giver has it (offer.h, peer_memory.h). Crosses once what a ring crosses
+// twice, at the cost of a system call.
 //
 // Nobody is held longer than through rings: a giver whose readers do not come withdraws, puts its
 // data into its ring and goes, as far as the ring holds it. So does one whose memory a reader

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small calls, flat: every rank writes its payload beside a flag, and whoever needs it reads it
-// there.
+// Small calls, flat: every rank writes its payload beside a flag, and each rank that needs it reads
+// it there.
 //
 // One write and one cache miss on the critical path; the slots of kSlotCount calls are in rotation,
 // and of short payloads spare lines of kSpareCount, so that a rank may run ahead. Messages a rank:

@@ -44,7 +44,7 @@ struct Call {
     [[nodiscard]] bool is_empty() const {
         return bytes == 0 && !is_signal && collective != TUTTI_BARRIER;
     }
-    // The same where ranks may differ in size: whoever has nothing to send says so.
+    // The same where ranks may differ in size: a rank that has nothing to send says so.
     [[nodiscard]] bool is_empty_for_all() const {
         return is_empty() && collective != TUTTI_GATHER && collective != TUTTI_SCATTER;
     }

@@ -5,8 +5,8 @@
 // The schedule itself is followed in time, on the usual model of latency and rate (Hockney 1994)
 // for each link: a message takes every link of its way for what its bytes take there, one message
 // after the other, and cuts through switches. So what shares a link is seen, be it a host's, for
-// which its ranks queue, or one between switches. Multicasts come one behind the other, whoever
-// sends: all bytes at their rate, over the links of all hosts, and one latency.
+// which its ranks queue, or one between switches. Multicasts come one behind the other, from any
+// sender: all bytes at their rate, over the links of all hosts, and one latency.
 //
 // What is left out against simulate/: a message takes all links of its way in the order in which it
 // sets out. Of rounds that are alike a few are followed, and the others take as long as the last of

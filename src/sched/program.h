@@ -15,25 +15,26 @@
 // all up to k - kMulticastsInFlightMax are complete; they complete in any order.
 // That is all that orders operations of a rank; check/prove proves that it is enough.
 //
-// Participants that meet are joined by kMeetWith to a tree, along which messages flow as the
-// arrivals have it (adapt/saturation.h). A round that meets holds one kMeetWith for each neighbour
-// and then the kMeet, all with the same `after`: the parent in front (Incoming::kLeft), then the
-// children (kRight) in ascending order. Whoever is below a child stands behind the participant and
-// the children before it, and nobody else does so in between: so operands keep their order. At most
-// one round of a lane meets. The multicast of a kMeetMulticast has a number like all others, and
-// its sender is whoever has everything: all ranks of the team meet then, and one lane is in flight.
-// A kMeet is complete when all who meet have begun theirs and their fold is there; a kMeetWith when
-// each of the two has had the other's message.
+// Participants that meet are joined by kMeetWith to a tree, along which messages follow the
+// arrivals (adapt/saturation.h). A round that meets holds one kMeetWith for each neighbour and then
+// the kMeet, all with the same `after`: the parent in front (Incoming::kLeft), then the children
+// (kRight) in ascending order. The participants below a child come behind the participant and the
+// children before it, and no other comes in between: so operands keep their order. At most one
+// round of a lane meets. The multicast of a kMeetMulticast has a number like all others, and its
+// sender is the participant that has everything: all ranks of the team meet then, and one lane is
+// in flight. A kMeet is complete when all who meet have begun theirs and their fold is there; a
+// kMeetWith when each of the two has had the other's message.
 //
 // In a round that feeds, kFeed stands in the place of the kMeet, and the tree is a star whose
-// middle has the block. Of those who have said that they are there, the middle tells each who feeds
-// it and whom it is to feed (docs/protocol/feeding.md). A kFeed is complete where the block has
-// come, and in the middle when all others have been told and what it feeds itself has left; any
-// other's kMeetWith when what that one feeds has left, too: until then nobody writes there.
+// middle has the block. The middle tells each participant that has announced itself which one feeds
+// it, and which ones it feeds (docs/protocol/feeding.md). A kFeed is complete where the block has
+// come, and in the middle when all others have been told and what it feeds itself has left. Another
+// one's kMeetWith is complete when what that one feeds has left, too: until then no one writes
+// there.
 //
 // Messages of no bytes may be counted, at both ends: where there are additions to a counter at the
 // receiver they go so (transport/transport.h). Then a rank's receives of such messages are complete
-// when all of them have come that it has begun to receive, from whomever: one alone says nothing,
+// when all of them have come that it has begun to receive, from any rank: one alone says nothing,
 // so a rank lets nothing depend on some of them but not on the rest.
 //
 // A kMeetMulticast about no vector may be counted, on all ranks alike: where there is a word to
@@ -51,7 +52,7 @@
 //   gather     input: own block. output: all blocks, at the root only.
 //   scatter    input: all blocks, at the root only. output: own block.
 //   allgather  input: own block. output: all blocks.
-// Nobody writes input. In place, input stands inside output (scatter: output inside input) where
+// Input is never written. In place, input stands inside output (scatter: output inside input) where
 // the result of the call would put it, and the same Program must be right then too.
 #pragma once
 

@@ -51,7 +51,7 @@ class Prices {
     struct Ranking {
         sched::Shape shape;  // that was priced
         std::vector<Priced> priced;
-        std::vector<Priced> others = {};  // that somebody asked about; 0 ns: without a price
+        std::vector<Priced> others = {};  // that were asked about; 0 ns: without a price
     };
     // Valid until one of another shape is asked for.
     const Ranking& of(const sched::Shape& shape) { return ranking(shape); }

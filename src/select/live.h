@@ -34,7 +34,7 @@ struct CallKind {
 struct Way {
     enum class Outcome { kUntried, kSlower, kFaster };
 
-    uint32_t force = 0;  // its number, of whoever runs calls (Runner::ways); 0: as the rules say
+    uint32_t force = 0;  // its number in Runner::ways; 0: as the rules say
     std::string name;    // of the algorithm
     Outcome outcome = Outcome::kUntried;
     // Of a call, as last measured, and of the way that it was measured against, in between; 0: not.
@@ -74,7 +74,7 @@ class Live {
         uint64_t delay_ns = 0;
         uint32_t drifted = 0;  // samples since that are far from it, less those that are not
         uint64_t stretch = 1;  // of the time that a batch is given
-        bool are_due = true;   // ways: whoever runs calls is asked which there are
+        bool are_due = true;   // ways: the runner is asked for them
     };
 
     // all: reductions whose bits change with the way, too.
@@ -96,10 +96,10 @@ class Live {
         uint64_t calls = 0;  // of the team, until members are to compare again
     };
     [[nodiscard]] Wish wish(uint64_t calls) const;
-    // Of a call of the batch under way, by one clock. left_ns: of whoever left last; INT64_MIN: not
-    // known.
+    // Of a call of the batch under way, by one clock. left_ns: of the rank that left last;
+    // INT64_MIN: not known.
     struct Times {
-        int64_t arrived_ns = 0;  // whoever came last
+        int64_t arrived_ns = 0;  // the last arriver
         int64_t left_ns = 0;
     };
     // Of any call of a kind, by its number in questions().

@@ -48,7 +48,8 @@ struct Circumstances {
     uint32_t way = 0;
 };
 
-// A way: by whoever comes last, where that can run the call and the user has decided nothing.
+// A way: a tree rooted at the last arriver, if it can run the call and the user has decided
+// nothing.
 inline constexpr uint32_t kFollows = UINT32_MAX;
 
 class Plans {

@@ -36,7 +36,7 @@ std::optional<Range> parse_range(std::string_view text, bool in_bytes);
 inline constexpr size_t kRulesTextBytesMax = 256u << 10;
 
 // What a rule may name beside the algorithms of the registry.
-inline constexpr std::string_view kHostMpi = "host";  // the host MPI's own
+inline constexpr std::string_view kHostMpi = "host";  // your MPI's own
 // Shared memory, for teams on one host; "node:small" names one of its algorithms
 // (node/algorithms.h).
 inline constexpr std::string_view kNodeLevel = "node";
@@ -115,7 +115,7 @@ class Rules {
     [[nodiscard]] const std::optional<price::ClusterParameters>& parameters() const {
         return parameters_;
     }
-    // Whose those are; empty: somebody's own, or there are none.
+    // The preset that they are; empty: a file's own, or there are none.
     [[nodiscard]] const std::string& preset() const { return preset_; }
     // Of a tuned file (docs/formats/tuned.md): what it was measured with; then it may describe the
     // cluster's topology, too.

@@ -18,7 +18,7 @@
 namespace tutti::select {
 
 enum class Runs : uint8_t {
-    kHost,  // the host MPI
+    kHost,  // your MPI
     kNode,  // the node level alone: a team on one host
     kPlan   // `algorithm`, by algo::make_plan
 };
@@ -48,7 +48,7 @@ struct Grounds {
     const char* host_mpi = nullptr;  // one of kHostMpiNames; nullptr: there is none
 };
 
-// Whether calls of a collective that nobody has decided may run by the host MPI's own.
+// Whether your MPI may run calls of a collective for which the user has decided nothing.
 bool may_hand_back(const Grounds& grounds, tutti_collective collective);
 
 // A call as the node level of a team on one host sees it.
@@ -57,7 +57,7 @@ struct NodeCall {
     const node::Call& call;
 };
 
-// Of barrier and allreduce: whoever comes last releases all by multicast.
+// Of barrier and allreduce: the last arriver releases all by multicast.
 inline constexpr std::string_view kFollowing = "adaptive_multicast";
 
 // A call, and all that decides how it runs; all ranks know it alike. What it refers to outlives it.

@@ -101,7 +101,7 @@ class ClusterSimulator {
     uint64_t calls_left_ = 0;
     uint64_t steps_ = 0;
     uint64_t sweeps_ = 0;
-    uint64_t moves_ = 0;  // steps by which somebody got further
+    uint64_t moves_ = 0;  // steps that let a rank progress
 };
 
 }  // namespace tutti::simulate

@@ -18,8 +18,8 @@
 
 namespace tutti::transport {
 
-// Longer blocks are cut by whoever makes the schedule. Long enough that the cost of a message is
-// small beside that of its packets, short enough that the stages of a pipeline are.
+// The maker of a schedule cuts longer blocks. Long enough that the cost of a message is small
+// beside that of its packets, short enough that the stages of a pipeline are.
 inline constexpr size_t kMulticastBytesMax = 16 * 1024;
 inline constexpr uint32_t kMulticastsInFlightMax = 32;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How messages reach other ranks of a team: post a send, post a receive, test. One implementation a
+// Messages between the ranks of a team: post a send, post a receive, test. One implementation a
 // fabric, one conformance suite for all (tests/conformance).
 #pragma once
 
@@ -13,8 +13,8 @@ namespace tutti::transport {
 // A rank's number in the team.
 using Rank = uint32_t;
 
-// What a rank takes the call to be in which it sends or receives; opaque here. Ranks that run the
-// same call after the same calls have the same words, others do not.
+// What a rank takes the call of a message to be; opaque here. Ranks that run the same call after
+// the same calls have the same words, others do not.
 struct CallWord {
     uint64_t call = 0;
     uint64_t before = 0;
@@ -47,7 +47,7 @@ inline constexpr uint32_t kRecoverySlot = 16;
 inline constexpr uint32_t kMeetSlot = kRecoverySlot + 1;
 inline constexpr uint32_t kMeetSlots = 2;
 inline constexpr uint32_t kSlotsMax = kMeetSlot + kMeetSlots;
-// Longer blocks are cut by whoever makes the schedule.
+// The maker of a schedule cuts longer blocks.
 inline constexpr size_t kMessageBytesMax = size_t{1} << 30;
 
 enum class State : uint8_t { kPending, kDone, kFailed };
@@ -117,16 +117,15 @@ class Transport {
         static_cast<void>(memory), static_cast<void>(kind);
     }
     virtual void conceal(std::span<std::byte> memory) { static_cast<void>(memory); }
-    // Of a pending receive that nobody waits for any more: nothing is written to its memory from
-    // here on, if that can be had; to exposed memory, from conceal() on. The ticket is not to be
-    // tested again.
+    // Cancels a pending receive: nothing is written to its memory from here on, where the fabric
+    // permits that; to exposed memory, from conceal() on. The ticket must not be tested again.
     virtual void cancel(Ticket& ticket) { static_cast<void>(ticket); }
     // Whether a call may give back its receives and begin anew: withdraw_receive() and
     // clear_disagreement() do it.
     [[nodiscard]] virtual bool can_withdraw_receives() const { return false; }
-    // A receive as it was posted, which its call wants no more; it is pending, or has shown that
-    // ranks disagree, by a word or as too little came. What has come for it, or will, is for the
-    // next receive of that name. kPending: ask again, a message is on its way to `data`.
+    // Withdraws a receive, given as it was posted. It is pending, or has shown that ranks disagree,
+    // by a word or by too few bytes. What has come for it, or will come, is for the next receive of
+    // that name. kPending: ask again, a message is on its way to `data`.
     [[nodiscard]] virtual State withdraw_receive(Rank peer, const MessageId& id,
                                                  const std::byte* data, size_t bytes,
                                                  Ticket& ticket) {
@@ -134,7 +133,7 @@ class Transport {
         static_cast<void>(bytes), static_cast<void>(ticket);
         return State::kFailed;
     }
-    // A disagreement is none: nothing has failed.
+    // The disagreement was none: nothing has failed.
     virtual void clear_disagreement() {}
     // One line that says what failed, after kFailed.
     [[nodiscard]] virtual std::string error() const = 0;

@@ -136,8 +136,8 @@ class Carrier {
     virtual void poll() = 0;
     // A rank of this process that waits for the membership's ring does the thread's work. Sleeps
     // until a packet, a timer or another rank wants it done, at most until end_ns; then does it.
-    // Returns at once if somebody has rung since the sleeper began. also: wakes it, too, when it
-    // is readable; -1: there is none. Where another rank attends, this one then sleeps for `also`
+    // Returns at once if a rank has rung since the sleeper began. also: wakes it, too, when it is
+    // readable; -1: there is none. Where another rank attends, this one then sleeps for `also`
     // alone.
     virtual void attend(Membership* membership, Sleeper& sleeper, uint64_t end_ns,
                         int also = -1) = 0;

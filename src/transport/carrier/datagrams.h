@@ -2,9 +2,8 @@
 // The interface of a fabric for a carrier: unreliable packets to one member of a group or to all.
 //
 // Source: ours; docs/protocol/multicast.md, "Carrier". A process has one for each fabric, for all
-// groups. A packet may be lost, doubled, late or somebody else's at any time; none is longer than
-// agreed. After a fatal error of a device all packets are lost: the protocol names the silent
-// members.
+// groups. A packet may be lost, doubled, late or foreign at any time; none is longer than agreed.
+// After a fatal error of a device all packets are lost: the protocol names the silent members.
 #pragma once
 
 #include <array>
@@ -137,7 +136,7 @@ class Datagrams {
     virtual bool flush() = 0;
     // The way will go: what waits for it is sent or lost.
     virtual void forget(const Way& way) = 0;
-    // Whether members of some group share this host; whether somebody wants the age of packets.
+    // Whether members of some group share this host; whether the age of packets is wanted.
     virtual void set_needs(bool shares_host, bool wants_ages) = 0;
     // Before anybody sleeps on wait_fds(): from now on they become readable (once is enough) when a
     // packet of that kind comes, and when there is room again if that is wanted, since flush() has

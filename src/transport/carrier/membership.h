@@ -63,11 +63,12 @@ class Membership {
     void on_packet(uint64_t now_ns, uint64_t arrival_ns, std::span<const std::byte> packet);
     void advance(uint64_t now_ns);
     [[nodiscard]] uint64_t next_deadline() const;
-    // Writes the next packet with its code, to whom it goes, and whether somebody must look there.
+    // Writes the next packet with its code, to whom it goes, and whether the receiver must look at
+    // once.
     size_t next_packet(uint64_t now_ns, std::span<std::byte> out, mcast::Member& to,
                        bool& is_urgent);
 
-    // Its client has left; whoever has joined must not use it any more, for it goes by itself.
+    // Its client has left. The process that joined must not use it any more: it ends by itself.
     [[nodiscard]] bool is_leaving() const { return is_leaving_; }
     // Left by all, and all know: it only answers once more for those who have not heard it.
     [[nodiscard]] bool is_done() const { return is_done_; }

@@ -63,7 +63,7 @@ struct RingHeader {
     uint32_t slots = 0;
     uint32_t ranks = 0;
     uint32_t members = 0;
-    // Written by whoever does the service's work; ranks look at it after each deed.
+    // Written by the thread that does the service's work; ranks look at it after each deed.
     alignas(kLine) std::atomic<uint32_t> sleep{kAwake};
     alignas(kLine) std::atomic<uint32_t> failure{kNone};
     std::atomic<uint32_t> dead{mcast::kNobody};

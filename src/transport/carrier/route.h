@@ -147,7 +147,7 @@ class Route final : public Multicast {
     Progress progress_;
     std::optional<Recovery> recovery_;
     bool has_handed_over_ = false;
-    // After a failure: the next number comes from whoever has it, as a message.
+    // After a failure: the next number comes from a rank that has it, as a message.
     bool is_seeking_message_ = false;
     Ringers sought_from_ = 0;  // for the next number, while it is sought or offered in vain
     Ticket sought_;

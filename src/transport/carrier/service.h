@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread of a carrier: asleep in epoll until a packet comes, a timer runs out, or somebody
-// writes into its pipe. All signals are blocked in it, so that handlers of the program run where
-// the program expects them.
+// The thread of a carrier: asleep in epoll until a packet comes, a timer runs out, or a byte comes
+// through its pipe. All signals are blocked in it, so that handlers of the program run where the
+// program expects them.
 //
 // A rank of the process that waits for packets attends instead: it sleeps in the same epoll and
 // does the turn itself, which saves the way from the thread to the rank. Meanwhile, and a moment
@@ -55,7 +55,7 @@ class Service {
 
     [[nodiscard]] int wake_fd() const { return pipe_writer_.get(); }
     void ring() const;
-    // Under the lock: a turn was done by somebody else, and what follows from it is the thread's.
+    // Under the lock: another thread has done a turn, and what follows from it is this thread's.
     void hand_over(const Turn& turn);
 
     // begin_attendance() and end_attendance(), after the turn, under the lock; one rank at a time.
@@ -73,7 +73,7 @@ class Service {
         return !is_away() && !is_attended() &&
                now_ns() >= away_until_ns_.load(std::memory_order_relaxed);
     }
-    // Whoever waits in the library must do turns: the thread does none.
+    // Ranks that wait in the library must do turns: the thread does none.
     [[nodiscard]] bool is_away() const { return is_away_.load(std::memory_order_relaxed); }
 
     [[nodiscard]] uint64_t wakeups() const { return wakeups_.load(std::memory_order_relaxed); }

@@ -31,7 +31,7 @@ class TagBook {
 
     // Bit i: range first + i is free and below `limit`.
     uint64_t free_ranges(const void* endpoint, uint32_t first, uint32_t limit);
-    // False where somebody else was faster.
+    // False if another team was faster.
     bool take(const void* endpoint, uint32_t range);
     void give_back(const void* endpoint, uint32_t range);
 

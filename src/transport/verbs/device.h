@@ -134,7 +134,7 @@ class Endpoint {
     // from it, fails, and its pair with it.
     virtual void conceal(const Region& region) = 0;
     // A word of memory() as it is now. Where the device promises that a write's end is placed last,
-    // all that the write has placed is there for whoever reads it behind this.
+    // all that the write has placed can be read after this.
     [[nodiscard]] virtual uint64_t look(const std::byte* word) const;
     // One receive more, of no bytes: only immediates come in.
     virtual int recv(uint32_t pair) = 0;

@@ -256,7 +256,7 @@ class Slots {
     [[nodiscard]] uint32_t given_back(uint32_t slots) const { return ~(taken_ ^ heard_) & slots; }
     // Those of these slots that may be written, by bits.
     [[nodiscard]] uint32_t available(uint32_t slots) const;
-    // For whoever has no slot of its own left.
+    // For streams without an own slot.
     [[nodiscard]] bool has_none() const;
     SlotRange take_row(uint32_t wanted);
 
