@@ -19,7 +19,8 @@ constexpr auto kBackgroundOptions = std::to_array<OptionDoc>({
     {"--background", "alltoall:N",
      "With --fabric: another job's alltoall of N bytes, in a loop, between switches only"},
     {"--background-hosts", "N|LIST",
-     "Its hosts, or so many of the file that are not the call's (default: all of these)"},
+     "The other job's hosts, or how many of the file's that the call does not use (default: all of "
+     "these)"},
 });
 
 constexpr std::string_view kAlltoall = "alltoall:";

@@ -37,11 +37,11 @@ constexpr size_t kMulticastPortsMax = 9;
 constexpr uint32_t kTurnsBeforeYield = 1024;
 
 constexpr auto kVerbsOptions = std::to_array<OptionDoc>(
-    {{"--verbs", "", "this: writes, and send and receive, between two ports of this host"},
+    {{"--verbs", "", "measure writes, and send and receive, between two ports of this host"},
      {"--multicast", "",
-      "instead: packets to a group, from one port to one other, and to all others"},
+      "measure packets to a group instead, from one port to one other, and to all others"},
      {"--device", "A[,B]",
-      "the ports (mlx5_0:1); one alone: it to itself (default: as settings). With --multicast up "
+      "the ports (mlx5_0:1); one alone sends to itself (default: by settings). With --multicast up "
       "to 9"},
      {"--bytes", "LIST",
       "lengths of messages up to 64K (default: 1,8,64,...,1K,2K,4K,64K); of packets from 8 on"},

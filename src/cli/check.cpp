@@ -27,17 +27,18 @@ namespace tutti::cli {
 namespace {
 
 constexpr auto kOptions = std::to_array<OptionDoc>({
-    {"--ranks", "RANGE", "Sizes of team, as 2..16 (default: 1..16)"},
-    {"--hosts", "RANGE", "Numbers of hosts (default: one a rank, and a few that ranks share)"},
+    {"--ranks", "RANGE", "Team sizes, such as 2..16 (default: 1..16)"},
+    {"--hosts", "RANGE",
+     "Numbers of hosts (default: one for each rank, and a few with several ranks)"},
     {"--fabric", "FILE",
-     "One call, on this cluster (docs/formats/topology.md): what its links carry. --ranks is a "
-     "number then (default: one a host), --hosts a number or names"},
+     "Print what the links of this cluster (docs/formats/topology.md) carry in one call. --ranks "
+     "is then one number (default: one rank a host), --hosts a number or names"},
     {"--placement", "WORD",
      "With --fabric or --file: block (default), round-robin, random:SEED or the host of each rank"},
-    {"--bytes", "N", "With --fabric: of the vector, or of one rank's block (default: 1M)"},
-    {"--root", "R", "With --fabric: of bcast, reduce, gather and scatter (default: 0)"},
+    {"--bytes", "N", "With --fabric: bytes of the vector, or of one rank's block (default: 1M)"},
+    {"--root", "R", "With --fabric: root of bcast, reduce, gather and scatter (default: 0)"},
     {"--file", "SCHEDULE", "Prove the schedules in this file (docs/formats/schedule.md)"},
-    {"--leaves", "N,N...", "With --file: hosts on each leaf switch; tells which links are shared"},
+    {"--leaves", "N,N...", "With --file: hosts on each leaf switch; prints which links are shared"},
 });
 
 // Whatever `tutti explain --schedule` prints is shorter: a million operations.

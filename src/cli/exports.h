@@ -17,13 +17,13 @@
 
 namespace tutti::cli {
 
-inline constexpr OptionDoc kSvgOption{
-    "--svg", "FILE",
-    "Draw it: ranks side by side, time downwards; with --fabric each step on the tree of "
-    "switches"};
-inline constexpr OptionDoc kGoalOption{"--goal", "FILE", "Write it in GOAL, for LogGOPSim"};
+inline constexpr OptionDoc kSvgOption{"--svg", "FILE",
+                                      "Draw the schedule: ranks side by side, time downwards; with "
+                                      "--fabric each step on the tree of switches"};
+inline constexpr OptionDoc kGoalOption{"--goal", "FILE",
+                                       "Write the schedule in GOAL, for LogGOPSim"};
 inline constexpr OptionDoc kSmpiOption{
-    "--smpi", "DIR", "Write traces and a platform for SimGrid there (docs/formats/smpi.md)"};
+    "--smpi", "DIR", "Write traces and a platform for SimGrid to DIR (docs/formats/smpi.md)"};
 inline constexpr OptionDoc kFreeCopiesOption{
     "--free-copies", "", "With --smpi: copies take no time, as within SMPI's own collectives"};
 

@@ -17,11 +17,12 @@ namespace {
 constexpr auto kFabricOptions = std::to_array<OptionDoc>({
     kParametersOption,
     {"--rate", "RATE",
-     "Of each host's link, or where --fabric says none (default: --parameters', or 100Gbit)"},
-    {"--latency", "TIME", "From host to host over a switch, or likewise (default: 1us)"},
+     "Rate of each host's link, or where --fabric gives none (default: --parameters', or 100Gbit)"},
+    {"--latency", "TIME",
+     "Latency from host to host over a switch, or where --fabric gives none (default: 1us)"},
     {"--leaves", "N,N...", "Hosts on each leaf switch, under one switch (default: all on one)"},
     {"--trunk", "RATE",
-     "Of each leaf's link to that switch, each way (default: --parameters', or as --rate)"},
+     "Rate of each leaf's link to that switch, each way (default: --parameters', or as --rate)"},
 });
 
 Result<uint64_t> read_rate(const CommandLine& command_line, std::string_view name,

@@ -24,15 +24,15 @@ namespace tutti::cli {
 namespace {
 
 constexpr auto kFabricCommandOptions = std::to_array<OptionDoc>({
-    {"--fabric", "FILE", "The same as FILE alone"},
+    {"--fabric", "FILE", "The same as FILE"},
     {"--hosts", "N|LIST", "Only the first N hosts, or these: n[0-7],login"},
     {"--ranks", "N", "With so many ranks on these hosts: which rank is on which host"},
     {"--placement", "WORD",
      "block: neighbours share a host (default); round-robin; random:SEED; or a host for each rank"},
-    {"--svg", "FILE", "Draw it: the root on top, hosts below their switches"},
-    {"--toml", "", "Print all of it in Tutti's own format (docs/formats/topology.md)"},
-    {"--discover", "", "Ask the InfiniBand fabric by ibnetdiscover, and write that format"},
-    {"-o", "FILE", "With --discover: there, not to standard output"},
+    {"--svg", "FILE", "Draw the tree: the root on top, hosts below their switches"},
+    {"--toml", "", "Print the description in Tutti's own format (docs/formats/topology.md)"},
+    {"--discover", "", "Read the InfiniBand fabric by ibnetdiscover, and print it in that format"},
+    {"-o", "FILE", "With --discover: write to FILE, not to standard output"},
 });
 
 constexpr std::string_view kFabricSummary =

@@ -34,7 +34,7 @@ constexpr auto kGenerateOptions = std::to_array<OptionDoc>({
      "block: neighbours share a host (default); round-robin; random:SEED; or a host for each rank"},
     {"--name", "NAME",
      "The function is tutti_allreduce_NAME (default: after the description's file)"},
-    {"-o", "FILE", "Write there, not to standard output"},
+    {"-o", "FILE", "Write to FILE, not to standard output"},
 });
 
 constexpr std::string_view kGenerateSummary =

@@ -17,7 +17,7 @@ namespace tutti::cli {
 
 inline constexpr OptionDoc kFabricFileOption{
     "--fabric", "FILE",
-    "On this cluster (docs/formats/topology.md); then all its hosts, see --hosts"};
+    "The cluster's description (docs/formats/topology.md); then all its hosts, see --hosts"};
 
 // A cluster that a file describes.
 struct DescribedCluster {

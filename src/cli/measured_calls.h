@@ -14,7 +14,8 @@
 namespace tutti::cli {
 
 inline constexpr OptionDoc kAgainstOption = {
-    "--against", "FILE", "What a run measured, beside what is predicted: the JSON of its report"};
+    "--against", "FILE",
+    "Print the times of a run beside the predicted ones: the JSON of its report"};
 
 // Calls of one collective, of about one size, by one algorithm.
 struct MeasuredCalls {

@@ -12,7 +12,7 @@ namespace tutti::cli {
 
 inline constexpr OptionDoc kParametersOption{
     "--parameters", "NAME|FILE",
-    "What messages take: a preset, such as infiniband-100g, or a file "
+    "Times of messages: a preset, such as infiniband-100g, or a file "
     "(docs/formats/parameters.md)"};
 
 // assumed: where it is not there.

@@ -14,7 +14,7 @@
 namespace tutti::cli {
 
 inline constexpr OptionDoc kNodeFiguresOption = {
-    "--node-figures", "FILE", "What ranks of a host measured: the JSON of a report"};
+    "--node-figures", "FILE", "Times that the ranks of a host measured: the JSON of a report"};
 
 // The text of a report's file. An error says what the file is instead.
 Result<std::string> read_report(const std::string& name);

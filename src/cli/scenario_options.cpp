@@ -23,18 +23,18 @@ namespace {
 
 constexpr auto kScenarioOptions = std::to_array<OptionDoc>({
     {"--bytes", "N", "Bytes of the vector (bcast, reduce, allreduce) or of one rank's block"},
-    {"--ranks", "N", "Ranks of the team"},
-    {"--hosts", "N|LIST", "Hosts that they are on (default: one a rank); or their names: n[0-7]"},
+    {"--ranks", "N", "Number of ranks of the team"},
+    {"--hosts", "N|LIST", "Number of hosts (default: one for each rank), or their names: n[0-7]"},
     {"--placement", "WORD",
      "block: neighbours share a host (default); round-robin: they do not; random:SEED; or the host "
      "of each rank"},
     kFabricFileOption,
     {"--root", "R", "Root of bcast, reduce, gather and scatter (default: 0)"},
     {"--algorithm", "NAME",
-     "This algorithm, not the one chosen: ring:segment=64K, node:small on one host"},
+     "Run this algorithm instead of the chosen one: ring:segment=64K, node:small on one host"},
     {"--mpi", "NAME", "Your MPI, for rules that name it: openmpi, mpich, impi"},
-    {"--rules", "FILE", "Rules that are tried before the built-in ones"},
-    {"--tuned", "FILE", "What tutti tune wrote, whatever cluster it is for; behind --rules"},
+    {"--rules", "FILE", "A file of rules, tried before the built-in ones"},
+    {"--tuned", "FILE", "A file that tutti tune wrote, for whatever cluster; tried after --rules"},
     {"--non-commutative", "", "The operator does not commute"},
 });
 

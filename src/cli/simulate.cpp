@@ -37,7 +37,7 @@ constexpr auto kSimulateOptions = std::to_array<OptionDoc>({
      "Ranks come late: one, uniform, exponential, node or alternating, by up to MAX (10ms; "
      "several: "
      "0,1ms,10ms), or as a run of as many ranks has recorded (report:FILE, the JSON of a report). "
-     "Of 9 draws the median from the last arrival to the last exit"},
+     "Prints the median of 9 draws, from the last arrival to the last exit"},
     {"--seed", "N",
      "Chooses the order of simultaneous events, when a call meets the background, and the late "
      "ranks "

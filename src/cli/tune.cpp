@@ -41,8 +41,9 @@ constexpr uint64_t kSecondsUsual = 110;
 constexpr uint64_t kLinksShare = 3;
 
 constexpr auto kTuneOptions = std::to_array<OptionDoc>({
-    {"-o", "FILE", "Write there (default: tuned.toml in $XDG_CONFIG_HOME/tutti, ~/.config/tutti)"},
-    {"--seconds", "N", "About so long in all (default: 110)"},
+    {"-o", "FILE",
+     "Write the tuned file there (default: tuned.toml in $XDG_CONFIG_HOME/tutti, ~/.config/tutti)"},
+    {"--seconds", "N", "About how long to measure in all (default: 110)"},
 });
 // What the jobs are told beside these.
 constexpr auto kJobOptions = std::to_array<OptionDoc>({
