@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 #include <tuple>
 
@@ -142,7 +143,17 @@ std::string row_name(const ReportRow& row) {
     return call_name(static_cast<Kind>(row.kind), Form{row.form});
 }
 
-std::string table_text(std::span<const ReportRow> rows) {
+// "Open MPI" of "Open MPI v4.1.4": the words before the version.
+std::string mpi_name(const std::string& library) {
+    std::istringstream words(library);
+    std::string name, word;
+    while (words >> word && word.find_first_of("0123456789") == std::string::npos) {
+        name += (name.empty() ? "" : " ") + word;
+    }
+    return name.empty() ? library : name;
+}
+
+std::string table_text(const std::string& mpi, std::span<const ReportRow> rows) {
     std::vector<Cells> lines;
     lines.push_back({"collective", "ranks", "call size", "calls", "bytes", "time in calls",
                      "per call", "run by: algorithm, or why not by Tutti"});
@@ -151,7 +162,7 @@ std::string table_text(std::span<const ReportRow> rows) {
             {row_name(row), std::to_string(row.ranks), size_text(row), grouped(row.calls),
              grouped(row.bytes), duration(row.seconds),
              duration(row.seconds / static_cast<double>(std::max<uint64_t>(row.calls, 1))),
-             by_host(row.how) ? "host MPI: " + row.how.substr(6) : "Tutti: " + row.how});
+             by_host(row.how) ? mpi + ": " + row.how.substr(6) : "Tutti: " + row.how});
     }
     return align(lines, "lrlrrrrl");
 }
@@ -163,8 +174,10 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
     const std::string ranks = std::to_string(head.ranks) + (head.ranks == 1 ? " rank" : " ranks");
     std::string text = "tutti: " + head.host + ", " + ranks + ": ";
     if (rows.empty()) return text + "no collective operation was seen in this run\n";
-    text += grouped(calls_of(rows, false)) + " collectives by Tutti, " +
-            grouped(calls_of(rows, true)) + " by the host MPI";
+    const std::string mpi = mpi_name(head.host);
+    const uint64_t by_tutti = calls_of(rows, false);
+    text += grouped(by_tutti) + (by_tutti == 1 ? " collective" : " collectives") + " by Tutti, " +
+            grouped(calls_of(rows, true)) + " by " + mpi;
     if (head.run_s > 0) text += "; " + duration(head.run_s) + " from MPI_Init to MPI_Finalize";
     text += "\n";
     if (!head.faults.empty()) text += "tutti: faults injected: " + head.faults + "\n";
@@ -185,7 +198,7 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
                 " bytes\n";
     }
     text += "tutti: bytes and times are those of one rank, on average\n";
-    return text + table_text(rows) + arrival_text(head.arrivals, head.run_s) +
+    return text + table_text(mpi, rows) + arrival_text(head.arrivals, head.run_s) +
            tuning_text(head.tunings) + (head.is_full ? node_text(head.nodes) : "") +
            verbs_text(head.verbs) + multicast_text(multicasts);
 }

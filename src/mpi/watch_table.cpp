@@ -40,7 +40,7 @@ std::string verdicts(const VerifyTotals& verify) {
 std::string verify_text(const VerifyTotals& verify) {
     if (verify.share == 0) return "";
     std::string text = "tutti: verify: " + grouped(verify.compared()) + " of " +
-                       counted(verify.calls, "call") + " compared with the host MPI (share " +
+                       counted(verify.calls, "call") + " compared with your MPI (share " +
                        decimal(verify.share) + ", seed " + std::to_string(verify.seed) +
                        "): " + verdicts(verify);
     if (verify.skipped > 0) text += "; " + grouped(verify.skipped) + " could not be compared";

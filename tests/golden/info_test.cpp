@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <filesystem>
+#include <string>
 
 #include "base/settings.h"
 #include "golden/transcript.h"
@@ -29,6 +30,17 @@ TEST_F(Transcript, HelpNamesEverySubcommand) {
         EXPECT_EQ(answer.status, 0) << arguments;
         EXPECT_NE(answer.out.find("Usage: tutti "), std::string::npos) << arguments;
         EXPECT_EQ(answer.err, "") << arguments;
+    }
+}
+
+// What a person reads first, whole. After a change: for `run --help`,
+//   build/bin/tutti run --help >tests/golden/help/run--help.txt
+TEST_F(Transcript, HelpIsAsKept) {
+    for (const std::string words : {"help", "run --help", "info --help", "explain --help"}) {
+        std::string name = words;
+        std::erase(name, ' ');
+        const std::string kept = text_of(std::filesystem::path(TUTTI_HELP) / (name + ".txt"));
+        EXPECT_EQ(tutti(words).out, kept) << words;
     }
 }
 

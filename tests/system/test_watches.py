@@ -51,7 +51,7 @@ def test_verify_says_what_it_compared(debian_mpi):
     options = ["--verify=1:7", "--warmup=2"]
     outcome = debian_mpi.launch("watched", RANKS, CALLS, options=options, with_report=False)
     assert ends(outcome.passed()) == [
-        f"tutti: verify: {count} of {count} calls compared with the host MPI (share 1, seed 7): "
+        f"tutti: verify: {count} of {count} calls compared with your MPI (share 1, seed 7): "
         "all right"], str(outcome)
 
 

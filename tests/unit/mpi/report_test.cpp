@@ -189,8 +189,8 @@ TEST(Report, SkipsRecordsThatMakeNoSense) {
 TEST(Report, TextHasAlignedColumnsAndTotals) {
     const std::vector<ReportRecord> records = {record(kAllreduce, 1, 12, 96, "small"),
                                                record(kReduceScatterBlock, 1, 3, 0, "host: no")};
-    const std::string text = report_text({"MPI X", 1, ""}, merge_records(records));
-    EXPECT_NE(text.find("tutti: MPI X, 1 rank: 12 collectives by Tutti, 3 by the host MPI\n"),
+    const std::string text = report_text({"MPI X v7.1", 1, ""}, merge_records(records));
+    EXPECT_NE(text.find("tutti: MPI X v7.1, 1 rank: 12 collectives by Tutti, 3 by MPI X\n"),
               std::string::npos)
         << text;
     EXPECT_NE(text.find("tutti: bytes and times are those of one rank, on average\n"),
@@ -198,7 +198,7 @@ TEST(Report, TextHasAlignedColumnsAndTotals) {
     // The last column begins at one place in every line of the table.
     const size_t head = text.find("run by") - text.rfind('\n', text.find("run by"));
     const size_t row = text.find("Tutti: small") - text.rfind('\n', text.find("Tutti: small"));
-    const size_t host = text.find("host MPI: no") - text.rfind('\n', text.find("host MPI: no"));
+    const size_t host = text.find("MPI X: no") - text.rfind('\n', text.find("MPI X: no"));
     EXPECT_EQ(head, row) << text;
     EXPECT_EQ(head, host) << text;
 }
@@ -209,7 +209,7 @@ TEST(Report, LargeNumbersCanBeRead) {
     head.run_s = 2.5;
     EXPECT_EQ(
         report_text(head, merge_records(records)),
-        "tutti: MPI X, 1 rank: 1,234,567 collectives by Tutti, 0 by the host MPI; 2.50 s from "
+        "tutti: MPI X, 1 rank: 1,234,567 collectives by Tutti, 0 by MPI X; 2.50 s from "
         "MPI_Init to MPI_Finalize\n"
         "tutti: bytes and times are those of one rank, on average\n"
         "  collective  ranks  call size      calls      bytes  time in calls  per call  run by: "

@@ -46,15 +46,14 @@ TEST(WatchTable, WhatTheCheckFound) {
 
 TEST(WatchTable, WhatWasVerified) {
     EXPECT_EQ(text_of(VerifyTotals{.share = 0.01, .seed = 7, .calls = 1000, .equal = 11}),
-              "tutti: verify: 11 of 1,000 calls compared with the host MPI (share 0.01, seed 7): "
+              "tutti: verify: 11 of 1,000 calls compared with your MPI (share 0.01, seed 7): "
               "all right\n");
-    EXPECT_EQ(
-        text_of(VerifyTotals{.share = 1, .seed = 7, .calls = 5}),
-        "tutti: verify: 0 of 5 calls compared with the host MPI (share 1, seed 7): 0 wrong, 0 "
-        "right\n");
+    EXPECT_EQ(text_of(VerifyTotals{.share = 1, .seed = 7, .calls = 5}),
+              "tutti: verify: 0 of 5 calls compared with your MPI (share 1, seed 7): 0 wrong, 0 "
+              "right\n");
     VerifyTotals verify{.share = 0.01, .seed = 7, .calls = 1000, .equal = 9, .different = 2};
     EXPECT_EQ(text_of(verify),
-              "tutti: verify: 11 of 1,000 calls compared with the host MPI (share 0.01, seed 7): 2 "
+              "tutti: verify: 11 of 1,000 calls compared with your MPI (share 0.01, seed 7): 2 "
               "wrong, 9 right\n");
     verify.undecided = 3;
     verify.skipped = 4;
