@@ -226,7 +226,7 @@ int info_main(std::span<const std::string> words) {
     }
     const auto site = site::read_site();
     if (!site) {
-        fmt::print(stderr, "tutti: {}; until that is mended your MPI runs everything\n",
+        fmt::print(stderr, "tutti: {}; until this is fixed your MPI runs everything\n",
                    site.error().message);
         return 2;
     }
