@@ -31,7 +31,7 @@ void unlink_state(CommState& state) {
     front.unattached -= state.is_attached ? 0 : 1;
 }
 
-void put_aside(CommState& state) {
+void defer_destruction(CommState& state) {
     const std::lock_guard lock(front.mutex_states);
     unlink_state(state);
     state.next = front.freed.load(std::memory_order_relaxed);
@@ -153,7 +153,7 @@ void destroy_state(CommState* state) {
 int delete_state(uintptr_t, int, void* value, void*) {
     // A communicator of a session may outlive MPI_Finalize; its state does not.
     if (!front.active.load(std::memory_order_acquire)) return abi::kSuccess;
-    put_aside(*static_cast<CommState*>(value));
+    defer_destruction(*static_cast<CommState*>(value));
     front.generation.fetch_add(1, std::memory_order_release);
     return abi::kSuccess;
 }
@@ -232,7 +232,7 @@ void forget(abi::Comm comm) {
         front.host.comm_delete_attr(comm, front.comm_key);
         return;
     }
-    put_aside(*state);
+    defer_destruction(*state);
     front.generation.fetch_add(1, std::memory_order_release);
 }
 

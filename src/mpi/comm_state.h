@@ -54,10 +54,10 @@ bool is_being_freed(abi::Comm comm);
 
 // The host deletes an attribute wherever the last use of its communicator ends: within a call of
 // the program's, an error handler or the host's own progress, and MPICH under a lock. So the
-// callback calls nothing of the host and destroys nothing: it puts the state aside. The next call
+// callback calls nothing of the host and destroys nothing: it defers that. The next call
 // on any communicator that looks a state up does the rest, as every thread's next call must, since
 // the generation has changed; MPI_Finalize does it before the report; and what the host's own end
-// still deletes is destroyed after that. So no more is put aside than was in use since the last
+// still deletes is destroyed after that. So no more is deferred than was in use since the last
 // call.
 void destroy_freed_states();
 

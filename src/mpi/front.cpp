@@ -193,7 +193,7 @@ std::string obstacle_to(const Library& host) {
 }
 
 // The program is not to blame: one line, and it runs as it would without Tutti.
-void stand_aside(const Library& host, const std::string& obstacle) {
+void run_without_tutti(const Library& host, const std::string& obstacle) {
     if (!is_off_here() && speaks_before_init()) {
         print_line((obstacle + "; it runs without Tutti").c_str());
         leave_mark();  // that is all there is to say
@@ -248,9 +248,9 @@ void pick_host() {
         // An MPI that was built without the names behind which its own functions are found.
         const Library other = find_host("MPI_Init");
         if (other.handle == nullptr) give_up("no MPI library is loaded in this process");
-        stand_aside(other, other.path + " has no profiling names (PMPI_Init)");
+        run_without_tutti(other, other.path + " has no profiling names (PMPI_Init)");
     } else if (const std::string obstacle = obstacle_to(host); !obstacle.empty()) {
-        stand_aside(host, obstacle);
+        run_without_tutti(host, obstacle);
     } else {
         lead_to_tutti([&host](const char* name) { return find_tool(host, name); });
     }

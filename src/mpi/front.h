@@ -157,7 +157,7 @@ struct Front {
     CommState* states = nullptr;  // all of them, under mutex_states
     // Of those the host has not taken as attributes; written under mutex_states.
     std::atomic<uint32_t> unattached{0};
-    // Of communicators that were freed: put aside until a call may destroy them, see comm_state.h.
+    // Of communicators that were freed: kept until a call may destroy them, see comm_state.h.
     // Written under mutex_states.
     std::atomic<CommState*> freed{nullptr};
     MulticastLog multicasts;        // of communicators that are gone, under mutex_states
