@@ -59,9 +59,10 @@ struct ArrivalBlock {
     void add(const ArrivalBlock& other);
 };
 
-// Who was last, and how often: the most frequent in few places, after A. Metwally, D. Agrawal,
-// A. El Abbadi, Efficient computation of frequent and top-k elements in data streams, 2005: who
-// finds no place gets that of the rarest, and its count may be as much too high as that one's was.
+// The ranks that were last, and how often: the most frequent in few places, after A. Metwally, D.
+// Agrawal, A. El Abbadi, Efficient computation of frequent and top-k elements in data streams,
+// 2005: a rank without a place gets that of the rarest, and its count may be too high by that
+// one's.
 class LastOnes {
   public:
     static constexpr uint32_t kPlaces = 8;
@@ -72,7 +73,7 @@ class LastOnes {
         [[nodiscard]] uint64_t at_least() const { return counted - excess; }
     };
     void add(uint32_t rank);
-    // Those who were last most often first; free places at the end.
+    // The ranks that were last most often first; free places at the end.
     [[nodiscard]] std::array<Place, kPlaces> places() const;
 
   private:

@@ -32,7 +32,7 @@ struct Orders {
         kMulticast,  // the release, to all other members
     };
     What what = What::kNothing;
-    // Of who leaves and was not told to: each of the two has everything, by the other's part.
+    // A member leaves and was not told to: each of the two has everything, by the other's part.
     std::optional<uint32_t> neighbour;
     bool leaves = false;  // then the call is over for this member
     bool operator==(const Orders&) const = default;

@@ -65,7 +65,7 @@ struct SliceRecord {
     size_t bytes = 0;
     uint32_t members = 0;
     std::shared_ptr<Mapping> mapping;  // kept with the memory
-    // Who has reserved which part of it, as a number; 0: not all have.
+    // Which member has reserved which part of it, as a number; 0: not all have.
     uint64_t reserved_for = 0;
     bool has_pages = false;  // perhaps; not after they were given back
     bool is_home = false;    // see home.h
@@ -166,7 +166,7 @@ class FdOffer {
 // The receiver's side.
 class FdRequest {
   public:
-    // Fails at once where there is no way, so that nobody need wait for those who will never come.
+    // Fails at once where there is no way, so that no member waits for ones that will never come.
     static Result<FdRequest> begin(uint64_t name, uint64_t token);
     // Comes again where strangers kept it from its turn.
     Result<Fd> receive(Clock& clock, int timeout_ms);

@@ -16,7 +16,7 @@
 
 namespace tutti::bootstrap {
 
-// Who a member is.
+// The identity of a member.
 struct NodeMember {
     arena::ProcessId process;
     uint64_t token = 0;  // of this member in this team

@@ -41,7 +41,7 @@ class PeerGather final : public engine::Retired {
         tell_others();
     }
     [[nodiscard]] const notes::Note& failure() const { return failure_; }
-    // Who has seen which failure.
+    // Which member has seen which failure.
     [[nodiscard]] std::string error() const { return failure_.text.data(); }
 
   private:

@@ -12,7 +12,7 @@ namespace tutti::engine {
 
 class Team;
 
-// Of each team. A listed team is touched by who holds it: its own thread, in a call, or another one
+// Of each team. A listed team is touched by its holder: its own thread, in a call, or another one
 // that waits meanwhile. is_listed is written by the holder, but for the first time by the team's
 // thread, which may read it without holding the team: false (acquire) means that nobody else
 // touches the team until it lists it again.

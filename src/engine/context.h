@@ -104,7 +104,7 @@ class Context {
     void set_verbs_device(std::shared_ptr<transport::verbs::Device> device);
     // What teams have registered for messages by RDMA; at most settings().verbs.memory_bytes.
     Allowance& verbs_memory() { return verbs_memory_; }
-    // Who makes this context's calls, for other members of its teams.
+    // The identity of this context's process, for other members of its teams.
     uint64_t member() const { return token_ ^ hash_of(process()); }
     // Connections that a team may share, the oldest ones first; and these are such from here on.
     std::vector<std::shared_ptr<ProcessLinks>> links();
@@ -175,7 +175,7 @@ class Context {
     void keep(std::unique_ptr<Retired> what);
     // Lets go of what is over.
     void tidy();
-    // Until when the end of a team waits for those who miss something of it after a failure, and
+    // Until when the end of a team waits for ranks that miss something of it after a failure, and
     // for what was sent by RDMA to arrive, or to be given up: all that end with the context
     // together.
     uint64_t settle_end_ns();

@@ -35,13 +35,14 @@ class Control {
     // Looks for news, by which the team may have broken down afterwards. call: of this rank, in
     // front; nullptr: none. op: what of it is under way on the node, or nullptr.
     void listen(const node::Call* call, node::Op* op);
-    // The call in front, of which `op` is under way on the node: who has not arrived?
+    // Reports the ranks that have not arrived in the call in front, of which `op` is under way on
+    // the node.
     virtual void report_stall(const node::Call& call, const node::Op* op, uint64_t waited_ns) = 0;
 
   protected:
     // What `rank` of the node takes this rank's call to be, op of which is under way.
     virtual void disagree(const node::Op& op, const node::Disagreement& with) = 0;
-    // To whom an end is told. True if nobody of the node was faster.
+    // Tells other members of an end. True if no other of the node was faster.
     virtual bool tell(tutti_status status, const char* text) = 0;
     // News that came by messages.
     virtual void hear_far(const node::Call* call) { static_cast<void>(call); }

@@ -199,7 +199,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] bool waits_for_service() const {
         return multicast_.route && !polls_ && executor_->waits_for_multicasts();
     }
-    // Rung whenever something has changed for who waits for the service.
+    // Rung whenever something has changed for a rank that waits for the service.
     [[nodiscard]] Bell& service_bell() { return multicast_.route->bell(); }
     void sleep_for_service(Sleeper& sleeper, uint64_t end_ns) {
         multicast_.route->sleep(sleeper, end_ns);
@@ -231,13 +231,13 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] uint32_t call() const { return log_.number(); }
     [[nodiscard]] const notes::CallLog& log() const { return log_; }
     // Tells those that the call under way waits for the last calls of this rank; not again before
-    // they have answered, which those do who wait themselves.
+    // they have answered, which ranks do that wait themselves.
     void tell_calls();
     void calls_heard(uint32_t rank) { is_told_[rank] = false; }
     // What was told may have been lost since.
     void forget_told() { is_told_.assign(is_told_.size(), false); }
     [[nodiscard]] const exec::Executor& executor() const { return *executor_; }
-    // As the executor's, for who looks whether the ranks agree.
+    // As the executor's, to check whether the ranks agree.
     [[nodiscard]] node::Op* node_op() { return executor_->node_op(); }
     // "rank 3 (on HOST)".
     [[nodiscard]] std::string rank_text(uint32_t rank) const;

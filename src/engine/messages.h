@@ -12,20 +12,20 @@ namespace tutti::engine {
 // "ranks 0, 2-5": ascending ranks, runs of three or more joined.
 std::string rank_list(const std::vector<uint32_t>& ranks);
 
-// Who called what, for TUTTI_CHECK; the same text on all members.
+// Which rank called what, for TUTTI_CHECK; the same text on all members.
 std::string mismatch_message(const std::string& team_name, uint64_t call,
                              const std::vector<CallCard>& cards);
 
 // A wait that has become too long.
 struct Stall {
     const std::string& team_name;
-    uint32_t rank = 0;  // who waits
+    uint32_t rank = 0;  // that waits
     uint64_t waited_ns = 0;
     tutti_collective collective = TUTTI_BARRIER;
     uint64_t call = 0;  // the number in its team
 };
 
-// Who has not arrived, for TUTTI_STALL: ranks of the own node, ascending.
+// The ranks that have not arrived, for TUTTI_STALL: ranks of the own node, ascending.
 std::string stall_message(const Stall& stall, const std::vector<uint32_t>& not_arrived);
 
 // The same across nodes: ranks as text.

@@ -16,9 +16,9 @@ struct WaitPolicy {
     // Crowded, and yielding does not help (scheduling_group in process.h): sleep until rung awake.
     bool sleeps = false;
     // Crowded, and what one waits for comes over a network, perhaps from ranks that share these
-    // processors unseen (containers): yields soon give way to naps. Who waits for its own node
-    // alone sleeps until rung awake, and leaves it to the others to look at the network. Who waits
-    // for a fabric that wakes sleepers soon sleeps for it.
+    // processors unseen (containers): yields soon give way to naps. A rank that waits for its own
+    // node alone sleeps until rung awake, and leaves it to the others to look at the network. One
+    // that waits for a fabric that wakes sleepers soon sleeps for it.
     bool naps = false;
     uint64_t stall_ns = 0;  // 0: never
 };

@@ -51,7 +51,7 @@ struct Window {
 
 inline constexpr uint32_t kNobody = UINT32_MAX;
 
-// What a message of those who meet begins with.
+// The beginning of a message between participants that meet.
 struct MeetHeader {
     uint32_t kind = 0;           // adapt::Kind
     uint32_t values = 0;         // that follow; one stands where the first of two does

@@ -119,14 +119,14 @@ class Group {
     [[nodiscard]] std::optional<Member> contradicted() const;
     // Fails at once, without the detour: nothing that comes is to be believed any more.
     void abandon(uint64_t now_ns, Member dead);
-    // Who was not heard: the group is on the detour, or has failed.
+    // The member that was not heard: the group is on the detour, or has failed.
     [[nodiscard]] std::optional<Member> given_up() const;
     // Given up, and nothing more will be written here.
     void end_writing(uint64_t now_ns);
     void start_probe(uint64_t now_ns) { prober_.start(now_ns); }
     [[nodiscard]] const Prober& prober() const { return prober_; }
     void set_rate(uint64_t bytes_per_s);
-    // Who was not heard, when the group is of no use any more.
+    // The member that was not heard, when the group is of no use any more.
     [[nodiscard]] std::optional<Member> failure() const;
     // All that this member wrote is with all members. When that is so on every member, and not
     // before, they may leave.
@@ -228,7 +228,7 @@ class Group {
     std::vector<std::byte> copied_;  // a packet to everybody, on its way to each
     size_t copied_bytes_ = 0;
     bool is_notice_copied_ = false;  // it is a notice
-    Member copied_for_ = kNobody;    // who is next to get it, if he needs it
+    Member copied_for_ = kNobody;    // that is next to get it, if it needs it
     uint64_t packets_ = 0;           // sent so far
     uint64_t bytes_per_s_ = 0;
     uint64_t notice_ns_ = kNever;

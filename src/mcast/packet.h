@@ -123,7 +123,7 @@ struct Failure {
 // One of several from each member when a group is made.
 struct Probe {
     uint32_t number = 0;
-    Member answerer = kNobody;         // who answers this one
+    Member answerer = kNobody;         // that answers this one
     bool is_train = false;             // one of a row of full packets that measures the rate
     bool is_done = false;              // the sender needs no more probes
     uint64_t sent_ns = 0;              // of the sender's clock; it comes back in the answer

@@ -29,7 +29,7 @@ class FoldBuffer {
     }
     // Empty where a step of another thread has it.
     [[nodiscard]] Hold try_hold() { return {mutex_, std::try_to_lock}; }
-    // For who holds it.
+    // For its holder.
     [[nodiscard]] std::byte* data() const { return buffer_.get(); }
 
   private:

@@ -36,7 +36,7 @@ static_assert(kOfferNumberMax == UINT64_MAX >> kOfferNumberShift);
 inline uint64_t offer_number(uint64_t word) { return word >> kOfferNumberShift; }
 inline uint64_t readers_done(uint64_t word) { return word & kReadersMax; }
 inline uint64_t readers_begun(uint64_t word) { return word >> kReaderBits & kReadersMax; }
-// So many read now. Who could not, and gave back what it had claimed, is done.
+// How many read now. A reader that could not, and gave its claim back, is done.
 inline uint64_t readers_now(uint64_t word) { return readers_begun(word) - readers_done(word); }
 
 // Bytes read at a time, so that a waiting rank's other work goes on.

@@ -14,7 +14,7 @@ namespace tutti::node {
 inline constexpr uint64_t kReadersMax = 2047;
 inline constexpr uint64_t kOfferNumberMax = (uint64_t{1} << 40) - 1;
 
-// Who may not read in whose memory, now and later, and why.
+// Which rank may not read which other's memory, now and later, and why.
 struct Denial {
     int32_t failure = 0;  // an errno; 0: nobody is denied anything
     Rank reader = kNoRank;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A team's slice of a node's shared segment: who writes which word. docs/node.md has the table.
+// A team's slice of a node's shared segment: which rank writes which word. docs/node.md has the
+// table.
 #pragma once
 
 #include <algorithm>
@@ -195,7 +196,7 @@ struct SliceHeader {
     alignas(kControlStride) std::atomic<uint32_t> gave_up{0};
     uint32_t gave_up_status = 0;  // a tutti_status
     uint32_t gave_up_call = 0;    // the first call without it, in the team's number; 0: at once
-    char gave_up_text[128] = {};  // who and why, zero-terminated
+    char gave_up_text[128] = {};  // which rank, and why; zero-terminated
 };
 static_assert(sizeof(SliceHeader) <= kPageBytes);
 static_assert(offsetof(SliceHeader, entry) == kLeanStateOffset);

@@ -34,7 +34,7 @@ struct Note {
     uint32_t count = 0;   // of waits_for
     std::array<uint32_t, kNamesMax> waits_for{};
     LastCalls calls{};             // kCalls
-    std::array<char, 128> text{};  // kGaveUp: who and why, zero-terminated
+    std::array<char, 128> text{};  // kGaveUp: which rank, and why; zero-terminated
 };
 
 class Notes {

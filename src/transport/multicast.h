@@ -33,7 +33,7 @@ class Multicast {
     // bytes: as many as the sender sends.
     virtual void recv_multicast(uint64_t number, Rank sender, std::byte* data, size_t bytes,
                                 Ticket& ticket) = 0;
-    // --- of a number that any rank may send, as who sees that all have come to it does ---
+    // --- of a number that any rank may send: the one that sees that all have come to it does ---
     enum class Sought : uint8_t {
         kNotYet,  // ask again
         kDone,    // it is here, or was sent: the number is complete

@@ -41,8 +41,8 @@ struct MessageId {
 };
 
 // One for each lane of a schedule that may be in flight; one for what is none of a schedule's: how
-// ranks go on after a multicast group has failed (carrier/recovery.h); and two for those who meet
-// and are released by multicast (exec/meet.cpp), in turn.
+// ranks go on after a multicast group has failed (carrier/recovery.h); and two for participants
+// that meet and are released by multicast (exec/meet.cpp), in turn.
 inline constexpr uint32_t kRecoverySlot = 16;
 inline constexpr uint32_t kMeetSlot = kRecoverySlot + 1;
 inline constexpr uint32_t kMeetSlots = 2;
@@ -52,7 +52,7 @@ inline constexpr size_t kMessageBytesMax = size_t{1} << 30;
 
 enum class State : uint8_t { kPending, kDone, kFailed };
 
-// One posted message, owned by who posted it; it stays where it is until it is complete.
+// One posted message, owned by its poster; it does not move until it is complete.
 struct Ticket {
     State state = State::kDone;
     uint8_t way = 0;            // see routes.h, which alone writes it
@@ -97,7 +97,7 @@ class Transport {
     // fabrics that tell by one queue; where test() looks for itself there is nothing to do.
     virtual void poll() {}
     // Of fabrics that one can sleep for: readable when poll() can end something, or let others go
-    // on, since arm() said true. -1: who waits for the messages that are under way must poll.
+    // on, since arm() said true. -1: a rank that waits for messages under way must poll.
     [[nodiscard]] virtual int wait_fd() { return -1; }
     // Before a sleep, behind a fruitless look at all tickets. False: no sleep, something has come.
     [[nodiscard]] virtual bool arm() { return false; }

@@ -34,8 +34,8 @@ namespace tutti::transport::carrier {
 enum class Protection : uint32_t {
     kAll = 0,     // nobody else can make a packet, or change one
     kSecret = 1,  // and packets are encrypted
-    kHeader = 2,  // nobody else can make a packet; who reads one can send it with other payload
-    kNone = 3     // who reads a packet can make others, and end the job
+    kHeader = 2,  // nobody else can make a packet; a reader of one can resend it with other data
+    kNone = 3     // a reader of packets can forge others, and end the job
 };
 Protection protection_of(const McastSettings& settings);
 

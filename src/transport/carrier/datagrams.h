@@ -84,7 +84,7 @@ struct WaitFd {
 };
 inline constexpr size_t kWaitFdsMax = 4;
 
-// What wakes who sleeps on wait_fds(): urgent packets at least, or every one.
+// Which packets wake a sleeper on wait_fds(): urgent ones at least, or every one.
 enum class Wake : uint8_t { kUrgent, kAll };
 
 class Datagrams {

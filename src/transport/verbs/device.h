@@ -65,8 +65,8 @@ struct Write {
     bool wakes = true;         // of one that tells: its receive's completion is a solicited event
 };
 
-// Of which completions who sleeps is told. Solicited ones are those of receives whose write wakes,
-// and all that have failed; those of own writes, when they succeed, are none.
+// Which completions wake a sleeper. Solicited ones are those of receives whose write wakes, and all
+// that have failed; those of own writes, when they succeed, are none.
 enum class Events : uint8_t { kAll, kSolicited };
 
 // An addition to a word of the other end, at once: of several that come through the device that has
