@@ -254,8 +254,8 @@ TEST(SingleCopy, WhoFindsTheRoomInUseComesAgain) {
         for (uint32_t rank = 0; rank < 2; ++rank) {
             node::start(ranks.teams[rank], ranks.ops[rank], exchange.node_call(rank));
         }
-        ASSERT_TRUE(room->reserve(1 << 20));  // all that they want
-        auto hold = room->try_hold();
+        ASSERT_TRUE(buffer->reserve(1 << 20));  // all that they want
+        auto hold = buffer->try_hold();
         ASSERT_TRUE(hold);
         EXPECT_FALSE(ranks.run_all());
         EXPECT_FALSE(ranks.ops[0].is_lost);
