@@ -299,7 +299,7 @@ TEST_F(Transcript, ExplainKnowsRdma) {
         << rdma.out;
     // Three peers of 60 slots, and rank 0 itself; two messages a rank.
     EXPECT_NE(rdma.out.find("rdma:  a rank is connected with 3 at most, 960 KiB registered; 8 of 8 "
-                            "messages go so\n"),
+                            "messages go by RDMA\n"),
               std::string::npos)
         << rdma.out;
     const Answer bounded =
@@ -313,7 +313,7 @@ TEST_F(Transcript, ExplainKnowsRdma) {
     // By the word of all: an addition a rank. Not where hosts have several.
     const std::string by_word = "explain barrier --multicast --algorithm adaptive_counter --ranks ";
     const Answer word = tutti(by_word + "4", "TUTTI_VERBS=on");
-    EXPECT_NE(word.out.find("; 4 of 4 messages go so; 4 as additions to counters, where the "
+    EXPECT_NE(word.out.find("; 4 of 4 messages go by RDMA; 4 as additions to counters, where the "
                             "adapters can\n"),
               std::string::npos)
         << word.out;
@@ -321,7 +321,8 @@ TEST_F(Transcript, ExplainKnowsRdma) {
     EXPECT_EQ(several.out.find("additions"), std::string::npos) << several.out;
     // Of many hosts each knows those to which algorithms send, but for roots' own.
     const Answer halves = tutti("explain allgather --bytes 8 --ranks 100", "TUTTI_VERBS=on");
-    EXPECT_NE(halves.out.find("; 672 of 672 messages go so\n"), std::string::npos) << halves.out;
+    EXPECT_NE(halves.out.find("; 672 of 672 messages go by RDMA\n"), std::string::npos)
+        << halves.out;
     const Answer gather =
         tutti("explain gather --bytes 8 --ranks 64 --algorithm direct", "TUTTI_VERBS=on");
     EXPECT_NE(gather.out.find(" of 63 messages go by RDMA, the others by your MPI\n"),
