@@ -119,7 +119,7 @@ def test_a_wrong_result_is_one_loud_line(wrong_host):
     assert len(lines) <= 10 * ranks, str(outcome)
     right = counts["compared"] - counts["wrong"]
     assert outcome.ends() == [
-        f"tutti: verify: {counts['compared']:,} of {counts['calls']:,} calls compared with the host "
+        f"tutti: verify: {counts['compared']:,} of {counts['calls']:,} calls compared with your "
         f"MPI (share 1, seed 99): {counts['wrong']:,} wrong, {right:,} right"], str(outcome)
 
 
