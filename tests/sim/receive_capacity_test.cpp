@@ -203,7 +203,7 @@ std::string run_seed(uint64_t seed) {
     return wrong.empty() ? "" : wrong + "\n" + text_of(one);
 }
 
-TEST(Rooms, OfMoreThanIsSentAcrossHosts) {
+TEST(ReceiveCapacity, OfMoreThanIsSentAcrossHosts) {
     const Seeds seeds = Seeds::wanted(200);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         ASSERT_EQ(run_seed(seed), "") << replay(seed);
@@ -246,7 +246,7 @@ std::string gather_alone(size_t capacity, size_t sent_by_1, size_t sent_by_2, Lo
     return text;
 }
 
-TEST(Rooms, WhatNobodyHasAskedForIsFound) {
+TEST(ReceiveCapacity, WhatNobodyHasAskedForIsFound) {
     for (const size_t sent : {1, 100, 256}) {
         for (const size_t capacity : {257, 300, 4000}) {
             Log log;
@@ -257,7 +257,7 @@ TEST(Rooms, WhatNobodyHasAskedForIsFound) {
 }
 
 // One of them has sent as much as there is room for.
-TEST(Rooms, SendersThatDifferAreToldFromRoom) {
+TEST(ReceiveCapacity, SendersThatDifferAreToldFromRoom) {
     for (const size_t capacity : {200, 4000}) {
         Log log;
         EXPECT_NE(gather_alone(capacity, 100, capacity, log), "") << capacity;
@@ -270,7 +270,7 @@ TEST(Rooms, SendersThatDifferAreToldFromRoom) {
 }
 
 // What is unpacked afterwards is so as a whole.
-TEST(Rooms, OfTheWholeAreNoRooms) {
+TEST(ReceiveCapacity, OfTheWholeAreNoRooms) {
     Log log;
     const ContextPtr context = make_context({"TUTTI_HOSTS=2", "TUTTI_MCAST=off"}, &log);
     Hosts hosts{2};
