@@ -42,7 +42,7 @@ demo: ## an unmodified MPI program and the benchmark, under the bare MPI and und
 	@$(MAKE) --no-print-directory build
 	@tools/demo
 
-bench: ## Tutti beside the host MPI, all collectives, two ranks
+bench: ## Tutti beside your MPI, all collectives, two ranks
 	@tools/setup demo
 	@$(MAKE) --no-print-directory build
 	@build/bin/tutti run -- mpirun.mpich -n 2 build/bin/tutti bench all
@@ -70,7 +70,7 @@ bench-scale: ## Tutti's schedules and SMPI's selectors, 64 to 1,024 ranks in Sim
 	@$(MAKE) --no-print-directory build
 	@tools/bench-scale $(BENCH_SCALE)
 
-bench-verbs: ## RDMA beside the host MPI's messages on the same devices, in a virtual machine (BENCH_VERBS=--hosts=2)
+bench-verbs: ## RDMA beside your MPI's messages on the same devices, in a virtual machine (BENCH_VERBS=--hosts=2)
 	@tools/setup vmlab
 	@tools/vmlab setup
 	@$(MAKE) --no-print-directory build

@@ -56,7 +56,7 @@ ALLGATHER = tutti(MULTICAST, "Tutti, multicast", {**ON, "TUTTI_ALLGATHER": "mult
 def every_process(chosen):
     """Each rank pretends to be alone on its host, so the group has a member for each of them.
 
-    The reduction of the times would be handed back to the host MPI, whose ranks poll with
+    The reduction of the times would be handed back to your MPI, whose ranks poll with
     sched_yield: on two processors they kept services from theirs for seconds.
     """
     return [column for place in PARTS["node"].places for column in tutti(

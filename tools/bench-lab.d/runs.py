@@ -295,7 +295,7 @@ def print_algorithms(book, columns, place):
             print(f"\n{column.title}: no report, since no run came to its end")
             continue
         print(f"\n{column.title}: {calls} of {sum(row['calls'] for row in rows)} calls by Tutti"
-              + ("" if calls else ": these columns are the host MPI's own"))
+              + ("" if calls else ": these columns are your MPI's own"))
         for row in mine:
             print(f"  {row['collective']} {row['size_class']}: {row['how']}")
         for row in book.reports[place, column.key].get("multicast", []):
