@@ -49,8 +49,8 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
      verify_text,
      "with a share from 0 to 1 or 0% to 100% and a seed from 1 on"},
     {{SettingGroup::kEveryday, "TUTTI_STALL", "--stall", "SECONDS", "0 (never)",
-      "Ranks that have waited for so long in one collective name the ranks that have not arrived. "
-      "They wait on. A line at the end says how often ranks waited for so long."},
+      "After so many seconds of waiting in a collective that Tutti runs, a rank prints which ranks "
+      "have not arrived, and waits on. A line at the end says how often ranks waited for so long."},
      [](Settings& s, std::string_view v) { return assign(s.stall_s, parse_seconds(v)); },
      [](const Settings& s) { return shown(s.stall_s); },
      "or a time, as in 100ms, 10s or 5min"},
@@ -90,7 +90,7 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
      [](const Settings& s) { return shown(s.reproducible); }},
     {{SettingGroup::kSite, "TUTTI_HETEROGENEOUS", "--heterogeneous", "0|1", "0",
       "For hosts with different processors: each element of an allreduce is computed on one host "
-      "only, so all ranks have the same bits (Kini 2003, 5.1)."},
+      "only, so all ranks have the same bits."},
      [](Settings& s, std::string_view v) { return assign(s.heterogeneous, parse_switch(v)); },
      [](const Settings& s) { return shown(s.heterogeneous); }},
     {{SettingGroup::kExpert, "TUTTI_WARMUP", "--warmup", "CALLS", "2",
@@ -208,16 +208,18 @@ constexpr std::string_view kSpelling{kSpelled<collective, is_variable>.data(),
 
 constexpr std::string_view kForcedText =
     "Runs each barrier over several hosts by this algorithm, or by your MPI (host); options as in "
-    "ring:segment=64K,lanes=4,leaders=2. `tutti explain barrier` lists the names. node:NAME: each "
-    "barrier within a host by this algorithm of the node level (`tutti explain barrier --hosts "
-    "1`). A call that the algorithm cannot run ends with an error.";
+    "ring:segment=64K,lanes=4,leaders=2. `tutti explain barrier --ranks 16` lists the names. "
+    "node:NAME: each barrier within a host by this algorithm of the node level (`tutti explain "
+    "barrier --ranks 16 --hosts 1`). A call that the algorithm cannot run ends with an error.";
 
 // One a collective, by tutti_collective.
 constexpr auto kForcedEntries = []<size_t... i>(std::index_sequence<i...>) {
     return std::array<Entry, sizeof...(i)>{
         {{{SettingGroup::kExpert, kSpelling<i, true>, kSpelling<i, false>,
            "NAME[:OPTIONS]|node:NAME|host", "by the rules",
-           i == 0 ? kForcedText : std::string_view("The same for this collective.")},
+           i == 0 ? kForcedText
+                  : std::string_view("The same for this collective (`tutti explain` wants --bytes "
+                                     "1K, too).")},
           set_forced<static_cast<tutti_collective>(i)>,
           [](const Settings& s) { return shown(s.forced[i]); }}...}};
 }

@@ -37,7 +37,7 @@ struct InfoArguments {
 
 constexpr std::string_view kInfoHelp =
     "What this machine, this build and this MPI offer, how fast data moves between two of its\n"
-    "processors, and what is switched off and why.\n"
+    "processors, and what is left to your MPI.\n"
     "Usage: tutti info [options]\n"
     "\n"
     "Options:\n"
@@ -204,7 +204,7 @@ std::vector<Fact> switched_off(const Settings& settings) {
     }
     facts.push_back(
         {"other calls", "your MPI runs alltoall, the v and the non-blocking collectives"});
-    facts.push_back({"MPI-5 ABI", "programs linked with libmpi_abi.so run unchanged"});
+    facts.push_back({"MPI-5 ABI", "programs linked with libmpi_abi.so run without Tutti"});
     return facts;
 }
 
@@ -254,7 +254,7 @@ int info_main(std::span<const std::string> words) {
     print_facts("fabric", fabric_facts());
     print_facts("tuned", tuned_facts(settings.value()));
     print_facts("settings", setting_facts(own, site.value(), merged));
-    print_facts("switched off", switched_off(settings.value()));
+    print_facts("left to your MPI", switched_off(settings.value()));
     return 0;
 }
 

@@ -51,7 +51,7 @@ TEST_F(Transcript, InfoHasItsSections) {
     for (const char* title :
          {"build\n", "machine\n", "shared memory\n", "RDMA\n", "speed between two processors\n",
           "libraries\n", "MPI launchers on PATH\n", "fabric\n", "tuned\n", "settings\n",
-          "switched off\n"}) {
+          "left to your MPI\n"}) {
         EXPECT_NE(answer.out.find(title), std::string::npos) << title;
     }
 }
@@ -116,7 +116,7 @@ TEST_F(Transcript, InfoShowsTheSettingsInForce) {
     EXPECT_EQ(answer.status, 0);
     const size_t begin = answer.out.find("settings\n");
     ASSERT_NE(begin, std::string::npos) << answer.out;
-    EXPECT_EQ(answer.out.substr(begin, answer.out.find("switched off\n") - begin),
+    EXPECT_EQ(answer.out.substr(begin, answer.out.find("left to your MPI\n") - begin),
               "settings\n"
               "  TUTTI             off (environment)\n"
               "  TUTTI_CHUNK       8K (environment)\n"
