@@ -67,6 +67,7 @@ def test_killed_rank_ends_the_job(mpi):
     assert not [line for line in left(outcome) if "tutti" in line], str(outcome)
 
 
+@pytest.mark.each_kind
 def test_communicator_of_a_session_outlives_finalize(mpi):
     outcome = mpi.launch("sessions", 2).passed()
     assert BARE or outcome.report is not None, str(outcome)
@@ -107,6 +108,7 @@ def test_stall_names_the_late_rank(debian_mpi):
     assert all("1" in line and "barrier" in line.lower() for line in lines), str(outcome)
 
 
+@pytest.mark.each_kind
 def test_errors_are_the_hosts(mpi):
     args = ["fewer"] if mpi.name == "pypi-mpich" else []
     bare = mpi.launch("errors", 2, *args, tutti=False).passed()

@@ -6,6 +6,7 @@ from harness import BARE, expect_taken_over
 
 
 @pytest.mark.check
+@pytest.mark.each_kind
 def test_whole_structs(mpi):
     """An operator may assign structs of which the datatype names a part. Of the bare MPIs two have
     room for that, where the first fields are named."""
