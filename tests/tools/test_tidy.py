@@ -150,10 +150,31 @@ def test_a_page_that_names_a_file_which_is_not_there(tmp_path, page, text, gone)
 @pytest.mark.parametrize("page, text", [
     ("HACKING.md", "`src/node/node.cpp`, node/node.h, `src/node`, tools/helper, `tutti/tutti.h`\n"),
     ("docs/node.md", "deep/deep.h, and [its page](node.md), src/node/deep/deep.h:12.\n"),
-    ("docs/page.md", "src/node/*.cpp, `fuzz/fuzz_<what>.cpp`, /etc/tutti/settings.toml, ~/x/a.py, "
+    ("docs/page.md", "src/node/*.cpp, `fuzz/fuzz_<what>.cpp`, /etc/tutti/settings.toml, ~/x/a.py,\n"
                      "https://example.org/src/a.md, build/bin/a.sh, `src/node/node.{h,cpp}`\n"),
     ("docs/plan.d/study.md", "src/node/gone.cpp\n"),
     ("CHANGELOG.md", "src/node/gone.cpp\n"),
 ])
 def test_pages_that_name_what_is_there(tmp_path, page, text):
     assert breaches(tmp_path, {page: text}) == []
+
+
+@pytest.mark.parametrize("page, text, line", [
+    ("docs/page.md", "[x](other.txt)\n", "docs/page.md:1: there is no other.txt"),
+    ("examples/page.md", "[x](gone.md)\n", "examples/page.md:1: there is no gone.md"),
+    ("docs/page.md", "# One\n\n[x](#two)\n", "docs/page.md:3: docs/page.md has no heading #two"),
+    ("docs/page.md", "a\n" + "word " * 30 + "\n", "docs/page.md:2: prose of more than 100 columns"),
+    ("docs/page.md", "- " + "word " * 30 + "\n", "docs/page.md:1: prose of more than 100 columns"),
+])
+def test_links_to_nothing_and_long_lines(tmp_path, page, text, line):
+    assert breaches(tmp_path, {page: text}) == [line]
+
+
+@pytest.mark.parametrize("text", [
+    "# One two, `three`\n\n[x](#one-two-three) [y](https://example.org) [z](page.md#one-two-three)\n",
+    "```sh\n$ " + "word " * 30 + "\n```\n",
+    "| " + "word " * 30 + "|\n",
+    "[" + "long " * 20 + "](https://example.org/" + "a" * 100 + ")\n",
+])
+def test_links_and_lines_that_are_right(tmp_path, text):
+    assert breaches(tmp_path, {"docs/page.md": text}) == []
