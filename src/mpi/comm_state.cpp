@@ -224,8 +224,8 @@ CommState* find_known(abi::Comm comm) {
 void forget(abi::Comm comm) {
     CommState* state = find_known(comm);
     if (state == nullptr) {
-        // One whose members alone are known.
-        front.generation.fetch_add(1, std::memory_order_release);
+        // One whose members alone are known, as a report has them counted.
+        if (front.report) front.generation.fetch_add(1, std::memory_order_release);
         return;
     }
     if (state->is_attached) {

@@ -48,16 +48,19 @@ size_t peers_of(Comm comm) { return members_of(comm).peers; }
 
 Sides sides_of(Kind kind, Comm comm, const void* send, const void* recv, int root) {
     switch (kind) {
+        case kGather:
         case kGatherv: {
             const Role role = role_in(comm, root);
             return {{role.has_one && !is_in_place(send), 1},
                     {role.is_root, role.is_root ? peers_of(comm) : 0}};
         }
+        case kScatter:
         case kScatterv: {
             const Role role = role_in(comm, root);
             return {{role.is_root, role.is_root ? peers_of(comm) : 0},
                     {role.has_one && !is_in_place(recv), 1}};
         }
+        case kAllgather:
         case kAllgatherv:
         case kAlltoall:
         case kAlltoallv:

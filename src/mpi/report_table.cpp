@@ -64,7 +64,11 @@ std::string align(const std::vector<Cells>& lines, const std::string& right) {
 
 uint64_t calls_of(std::span<const ReportRow> rows, bool host) {
     uint64_t calls = 0;
-    for (const ReportRow& row : rows) calls += by_host(row.how) == host ? row.calls : 0;
+    for (const ReportRow& row : rows) {
+        // Nothing moves before a persistent request is started.
+        if (Form{row.form} == Form::kInit) continue;
+        calls += by_host(row.how) == host ? row.calls : 0;
+    }
     return calls;
 }
 

@@ -44,16 +44,23 @@ Requests* make_requests() {
     return is_first ? made.release() : found;
 }
 
-// change(persistent), of that handle. What there is no memory for is not remembered.
+// change(persistent), of that handle. False where there is no memory for it.
 template <class Change>
-void change_persistent(const void* request, Change change) {
+bool change_persistent(const void* request, Change change) {
     Requests* const requests = make_requests();
-    if (requests == nullptr) return;
+    if (requests == nullptr) return false;
     const Lock locked = lock(*requests);
     try {
         change(requests->persistent[handle_at(request)]);
     } catch (const std::bad_alloc&) {
+        return false;
     }
+    return true;
+}
+
+// Where they cannot be kept: the host may still read them, so they are never freed.
+void leak(IntArrays& arrays) {
+    for (auto& one : arrays) static_cast<void>(one.release());
 }
 
 Startable find_start(Requests& requests, uintptr_t handle) {
@@ -77,12 +84,12 @@ void remember_start(const void* request, Startable start) {
 
 void keep_arrays(Form form, const void* request, IntArrays arrays) {
     if (form == Form::kInit) {
-        change_persistent(request,
-                          [&](Requests::Persistent& one) { one.arrays = std::move(arrays); });
+        const auto keep = [&](Requests::Persistent& one) { one.arrays = std::move(arrays); };
+        if (!change_persistent(request, keep)) leak(arrays);
         return;
     }
     Requests* const requests = make_requests();
-    if (requests == nullptr) return;
+    if (requests == nullptr) return leak(arrays);
     const Lock locked = lock(*requests);
     std::swap(requests->kept[requests->kept_next++ % Requests::kKeptMax], arrays);
 }

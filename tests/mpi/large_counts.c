@@ -126,6 +126,30 @@ static void cut_counts(void) {
     MPI_Comm_free(&comm);
 }
 
+// Counts that are not significant are not looked at in non-blocking calls either.
+static void without_significance(void) {
+    const MPI_Count none = (MPI_Count)1 << 40;
+    int all[kRanksMax] = {0}, own = -1;
+    MPI_Request requests[3];
+    MPI_Status statuses[3];
+    FUNCTION(MPI_Igather_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
+             int, MPI_Comm, MPI_Request*)
+    (&rank, 1, MPI_INT, all, rank == 0 ? 1 : none, MPI_INT, 0, MPI_COMM_WORLD, &requests[0]);
+    int in[kRanksMax], every[kRanksMax];
+    for (int i = 0; i < size; ++i) in[i] = 7 * i;
+    every[rank] = rank;
+    FUNCTION(MPI_Iscatter_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
+             int, MPI_Comm, MPI_Request*)
+    (in, rank == 0 ? 1 : none, MPI_INT, &own, 1, MPI_INT, 0, MPI_COMM_WORLD, &requests[1]);
+    FUNCTION(MPI_Iallgather_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
+             MPI_Comm, MPI_Request*)
+    (MPI_IN_PLACE, none, MPI_INT, every, 1, MPI_INT, MPI_COMM_WORLD, &requests[2]);
+    MPI_Waitall(3, requests, statuses);
+    expect(own == 7 * rank, "iscatter data");
+    for (int i = 0; i < size; ++i) expect(every[i] == i, "iallgather data");
+    for (int i = 0; i < size && rank == 0; ++i) expect(all[i] == i, "igather data");
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -137,6 +161,7 @@ int main(int argc, char** argv) {
             reductions();
         }
         groups();
+        without_significance();
     }
     int all = 0, most = 0;
     MPI_Reduce(&errors, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);

@@ -55,6 +55,9 @@ def of_the_short_tier(found, turn, of_each_kind=False):
     names = list(dict.fromkeys(name for name, _ in found))
     here = in_turn([name for name in names if not MPIS[name].missing()], turn)
     kept = {(name, cases[0]) for name in names if name not in here}
+    if of_each_kind:
+        first = list({kind_of(name): name for name in reversed(here)}.values())
+        here = first + [name for name in here if name not in first]
     count = len(cases)
     if of_each_kind:
         count = max(count, len({kind_of(name) for name in here}))

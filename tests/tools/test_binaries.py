@@ -5,6 +5,7 @@ import os
 import pathlib
 import stat
 import sys
+import threading
 import time
 
 import pytest
@@ -152,9 +153,20 @@ def test_a_binary_that_was_not_built_and_commands(tmp_path):
 
 
 def test_out_of_time(fake):
+    cases = run_tests(listed(fake, "A.Fails", "A.Hangs", "A.Behind"), fake.parent, 1,
+                      time.monotonic() + 1, dict(os.environ), fake.parent / "log")
+    assert {case.name: case.outcome for case in cases} == {
+        name: "failed" for name in ("A.Fails", "A.Hangs", "A.Behind")}
+
+
+def test_what_is_ended_ends_what_it_runs(fake):
+    stop = threading.Event()
+    threading.Timer(0.5, stop.set).start()
+    begun = time.monotonic()
     with pytest.raises(OutOfTime):
-        run_tests(listed(fake, "A.Hangs"), fake.parent, 1, time.monotonic() + 0.5,
-                  dict(os.environ), fake.parent / "log")
+        run_part(parts_of(listed(fake, "A.Hangs"))[0][0], fake.parent, begun + 60,
+                 dict(os.environ), stop)
+    assert time.monotonic() - begun < 30
 
 
 def test_each_turn_runs_another_share_of_those_with_the_label():

@@ -386,6 +386,12 @@ def test_a_stage_that_reports_nothing_has_failed(runner, tmp_path, monkeypatch):
     assert outcomes(cases) == [("unit: no test ran", "failed")]
 
 
+def test_a_failed_case_never_waits_for_the_night(runner):
+    case = runner.Case("unit: A.Crash", "failed", "A.Late skipped: under TESTS_LONG\nsignal 6")
+    assert runner.left_out(case) == case
+    assert runner.left_out(case._replace(outcome="skipped")).outcome == runner.AT_NIGHT
+
+
 def test_a_corpus_comes_back_as_it_was_packed(runner, tmp_path):
     inputs = {b"", b"\x00\xff", b"allreduce 8"}
     (tmp_path / "found").mkdir()

@@ -37,13 +37,12 @@ def kinds(names):
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 5, 7, 32])
-@pytest.mark.parametrize("turn", [0, 1, 12345])
+@pytest.mark.parametrize("turn", [0, 1, 2, 3, 4, 12345])
 def test_each_case_runs_once(tiers, installed, count, turn):
     names, cases = installed(), list(range(count))
     found = [(name, case) for name in names for case in cases]
     kept = tiers.of_the_short_tier(found, turn)
     assert sorted(case for _, case in kept) == cases
-    assert len(kinds(name for name, _ in kept)) == min(count, 3)
     if count >= len(names):
         assert {name for name, _ in kept} == set(names)
     kept = tiers.of_the_short_tier(found, turn, of_each_kind=True)

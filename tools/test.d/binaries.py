@@ -8,6 +8,7 @@ import pathlib
 import re
 import subprocess
 import tempfile
+import threading
 import time
 import zlib
 
@@ -59,23 +60,30 @@ def share_of(tests, label, turn, shares):
     return [one for one in tests if not is_left(one)], [one for one in tests if is_left(one)]
 
 
-def parts_of(tests, kept=()):
+def filter_of(test):
+    """(binary, case) of a test that is a case of a GoogleTest binary; else None."""
+    command = test.get("command", [])
+    is_case = len(command) > 1 and command[1].startswith(FILTER)
+    return (command[0], command[1].removeprefix(FILTER)) if is_case else None
+
+
+def parts_of(tests, kept=(), every=()):
     """What is to be run, the largest binaries first; and the cases of tests that cannot be. kept:
-    (case, seed), to be run by this seed as well."""
+    (case, seed), cases of `every` to be run by this seed as well."""
     binaries, parts, cases = collections.defaultdict(list), [], []
     for test in tests:
         limit_s = float(property_of(test, "TIMEOUT", LIMIT_S))
         command = test.get("command", [])
         if not command or not pathlib.Path(command[0]).exists():
             cases.append(Case(test["name"], "failed", "its binary was not built"))
-        elif len(command) > 1 and command[1].startswith(FILTER):
-            binaries[command[0], limit_s].append(command[1].removeprefix(FILTER))
+        elif filter_of(test):
+            binaries[command[0], limit_s].append(filter_of(test)[1])
         else:
             skips = property_of(test, "SKIP_REGULAR_EXPRESSION", [])
             parts.append(Part(test["name"], command, (), limit_s, tuple(skips)))
-    for case, seed in kept:
-        parts += [Part(f"seed {seed}", [binary], (case,), limit_s, seed=seed)
-                  for (binary, limit_s), names in binaries.items() if case in names]
+    homes = {filter_of(test)[1]: filter_of(test)[0] for test in every or tests if filter_of(test)}
+    parts += [Part(f"seed {seed}", [homes[case]], (case,), LIMIT_S, seed=seed)
+              for case, seed in kept if case in homes]
     for (binary, limit_s), names in sorted(binaries.items(), key=lambda one: -len(one[1])):
         count = -(-len(names) // CASES_A_PART)
         parts += [Part(pathlib.Path(binary).name, [binary], tuple(names[at::count]), limit_s)
@@ -101,8 +109,9 @@ def read_output(text):
     return found, name
 
 
-def run_command(command, directory, limit_s, end, environment):
-    """(exit status, output). None as its status: it said nothing for so long, and was ended."""
+def run_command(command, directory, limit_s, end, environment, stop=None):
+    """(exit status, output). None as its status: it said nothing for so long, or the suite's time
+    was used up, and it was ended. OutOfTime where `stop` is set meanwhile."""
     with tempfile.TemporaryFile() as out:
         with running(command, cwd=directory, stdout=out, env=environment) as child:
             said, since = 0, time.monotonic()
@@ -111,8 +120,10 @@ def run_command(command, directory, limit_s, end, environment):
                     child.wait(timeout=0.2)
                 except subprocess.TimeoutExpired:
                     now, size = time.monotonic(), out.seek(0, 2)
-                    if now > end:
+                    if stop is not None and stop.is_set():
                         raise OutOfTime from None
+                    if now > end:
+                        break
                     if size != said:
                         said, since = size, now
                     elif now - since > limit_s:
@@ -128,10 +139,10 @@ def of_status(status, limit_s):
     return f"ended by signal {-status}" if status < 0 else f"exit status {status}"
 
 
-def run_part(part, directory, end, environment):
+def run_part(part, directory, end, environment, stop=None):
     """The cases of a part. Where one ends its process, those behind it run in another."""
     if not part.names:
-        status, text = run_command(part.command, directory, part.limit_s, end, environment)
+        status, text = run_command(part.command, directory, part.limit_s, end, environment, stop)
         if any(re.search(skip, text) for skip in part.skips):
             return [Case(part.name, "skipped", text.strip().removeprefix("skipped: "))], text
         outcome = "passed" if status == 0 else "failed"
@@ -142,7 +153,7 @@ def run_part(part, directory, end, environment):
     cases, left, output = [], list(part.names), ""
     while left:
         command = [*part.command, FILTER + ":".join(left), "--gtest_also_run_disabled_tests"]
-        status, text = run_command(command, directory, part.limit_s, end, environment)
+        status, text = run_command(command, directory, part.limit_s, end, environment, stop)
         output += text
         found, broken = read_output(text)
         why = of_status(status, part.limit_s)
@@ -152,7 +163,7 @@ def run_part(part, directory, end, environment):
             cases.append(Case(f"{part.name}: {why}", "failed", "\n".join(text.splitlines()[-25:])))
         cases += found.values()
         rest = [name for name in left if name not in found]
-        if not broken or len(rest) == len(left):
+        if not broken or len(rest) == len(left) or time.monotonic() > end:
             cases += [Case(name, "failed", f"it did not run: {why}") for name in rest]
             break
         left = rest
@@ -161,17 +172,20 @@ def run_part(part, directory, end, environment):
     return cases, output
 
 
-def run_tests(tests, directory, jobs, end, environment, log, kept=()):
-    """The cases of these tests. end: by the clock time.monotonic(); else OutOfTime."""
-    parts, cases = parts_of(tests, kept)
+def run_tests(tests, directory, jobs, end, environment, log, kept=(), every=()):
+    """The cases of these tests. end: by the clock time.monotonic(); what has not ended by then has
+    failed. every: of which the kept ones are, where not all of them are to be run."""
+    parts, cases = parts_of(tests, kept, every or tests)
+    stop = threading.Event()
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool, open(log, "ab") as out:
-        waiting = [pool.submit(run_part, part, directory, end, environment) for part in parts]
+        waiting = [pool.submit(run_part, part, directory, end, environment, stop) for part in parts]
         try:
             for one in concurrent.futures.as_completed(waiting):
                 of_part, output = one.result()
                 cases += of_part
                 out.write(output.encode())
         finally:
+            stop.set()  # also where somebody ends this: what runs has a session of its own
             for one in waiting:
                 one.cancel()
     return cases

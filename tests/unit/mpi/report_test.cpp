@@ -203,6 +203,14 @@ TEST(Report, TextHasAlignedColumnsAndTotals) {
     EXPECT_EQ(head, host) << text;
 }
 
+TEST(Report, MakingAPersistentRequestIsNoCollective) {
+    std::vector<ReportRecord> records(2, record(kAllreduce, 1, 3, 0, "host: not taken over yet"));
+    records[0].form = static_cast<uint8_t>(Form::kInit);
+    records[1].form = static_cast<uint8_t>(Form::kStart);
+    const std::string text = report_text({"MPI X 1", 1, ""}, merge_records(records));
+    EXPECT_NE(text.find("0 collectives by Tutti, 3 by MPI X\n"), std::string::npos) << text;
+}
+
 TEST(Report, LargeNumbersCanBeRead) {
     const std::vector<ReportRecord> records = {record(kAllreduce, 1, 1234567, 9876536, "small")};
     ReportHead head{"MPI X", 1, ""};
