@@ -6,6 +6,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -41,7 +42,7 @@ def test_it_says_what_is_missing(tmp_path):
     put_command(tmp_path, "#!/bin/sh\nexit 1\n")
     empty = tmp_path / "empty"
     empty.mkdir()
-    (empty / "python3").symlink_to(shutil.which("python3"))
+    (empty / "python3").symlink_to(sys.executable)
     done = demo(tmp_path, PATH=str(empty))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("demo: no MPI found; ") and done.stderr.count("\n") == 1
