@@ -5,6 +5,7 @@
 //   forms [int|large]
 //
 // large: by MPI-4's names, where this library or the host has them.
+#include "blocks.h"
 #include "support.h"
 
 // Persistent gathers and scatters of MPICH 4.0, on which Intel MPI stands, lose blocks.
@@ -18,26 +19,6 @@ enum { kRanks = 3, kElements = 4096, kStarts = 3, kTag = 7 };
 
 static int rank, size;
 static int data[kElements], found[kElements], wanted[kElements];
-
-typedef struct Blocks {
-    int counts[kRanks], offsets[kRanks];
-    MPI_Count large_counts[kRanks];
-    MPI_Aint large_offsets[kRanks];
-    MPI_Datatype types[kRanks];
-} Blocks;
-
-// Block i has first + i * more elements. Those of alltoallw have offsets in bytes.
-static Blocks make_blocks(int first, int more, int unit) {
-    Blocks blocks;
-    int offset = 0;
-    for (int i = 0; i < kRanks; ++i) {
-        blocks.large_counts[i] = blocks.counts[i] = first + i * more;
-        blocks.large_offsets[i] = blocks.offsets[i] = offset * unit;
-        blocks.types[i] = MPI_INT;
-        offset += blocks.counts[i];
-    }
-    return blocks;
-}
 
 static void clear(void) { memset(found, 0x55, sizeof found); }
 

@@ -9,35 +9,16 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
+#include "blocks.h"
 #include "support.h"
 
-enum { kRanksMax = 8, kElements = 1 << 16 };
+enum { kRanksMax = kBlocksMax, kElements = 1 << 16 };
 
 static int rank, size, is_large;
 static int data[kElements], found[kElements];
 
 #define UNREADABLE ((void*)64)
 #define FUNCTION(name, ...) ((int (*)(__VA_ARGS__))dlsym(RTLD_DEFAULT, #name))
-
-typedef struct Blocks {
-    int counts[kRanksMax], offsets[kRanksMax];
-    MPI_Count large_counts[kRanksMax];
-    MPI_Aint large_offsets[kRanksMax];
-    MPI_Datatype types[kRanksMax];
-} Blocks;
-
-// Block i has first + i * more elements. alltoallw has its offsets in bytes.
-static Blocks make_blocks(int first, int more, int unit) {
-    Blocks blocks;
-    int offset = 0;
-    for (int i = 0; i < kRanksMax; ++i) {
-        blocks.large_counts[i] = blocks.counts[i] = first + i * more;
-        blocks.large_offsets[i] = blocks.offsets[i] = offset * unit;
-        blocks.types[i] = MPI_INT;
-        offset += blocks.counts[i];
-    }
-    return blocks;
-}
 
 #define CALL(narrow, large, ...) expect((is_large ? large : narrow) == MPI_SUCCESS, __VA_ARGS__)
 
