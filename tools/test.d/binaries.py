@@ -60,11 +60,16 @@ def share_of(tests, label, turn, shares):
     return [one for one in tests if not is_left(one)], [one for one in tests if is_left(one)]
 
 
-def filter_of(test):
-    """(binary, case) of a test that is a case of a GoogleTest binary; else None."""
+def case_of(test):
+    """The name of a test that is a case of a GoogleTest binary; else nothing."""
     command = test.get("command", [])
     is_case = len(command) > 1 and command[1].startswith(FILTER)
-    return (command[0], command[1].removeprefix(FILTER)) if is_case else None
+    return command[1].removeprefix(FILTER) if is_case else None
+
+
+def binaries_by_case(tests):
+    """{case: its binary} of those tests that are cases."""
+    return {case_of(test): test["command"][0] for test in tests if case_of(test)}
 
 
 def parts_of(tests, kept=(), every=()):
@@ -76,14 +81,14 @@ def parts_of(tests, kept=(), every=()):
         command = test.get("command", [])
         if not command or not pathlib.Path(command[0]).exists():
             cases.append(Case(test["name"], "failed", "its binary was not built"))
-        elif filter_of(test):
-            binaries[command[0], limit_s].append(filter_of(test)[1])
+        elif case_of(test):
+            binaries[command[0], limit_s].append(case_of(test))
         else:
             skips = property_of(test, "SKIP_REGULAR_EXPRESSION", [])
             parts.append(Part(test["name"], command, (), limit_s, tuple(skips)))
-    homes = {filter_of(test)[1]: filter_of(test)[0] for test in every or tests if filter_of(test)}
-    parts += [Part(f"seed {seed}", [homes[case]], (case,), LIMIT_S, seed=seed)
-              for case, seed in kept if case in homes]
+    known = binaries_by_case(every or tests)
+    parts += [Part(f"seed {seed}", [known[case]], (case,), LIMIT_S, seed=seed)
+              for case, seed in kept if case in known]
     for (binary, limit_s), names in sorted(binaries.items(), key=lambda one: -len(one[1])):
         count = -(-len(names) // CASES_A_PART)
         parts += [Part(pathlib.Path(binary).name, [binary], tuple(names[at::count]), limit_s)
