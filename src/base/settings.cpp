@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -362,6 +363,13 @@ std::span<const SettingDoc> setting_docs() {
         for (size_t i = 0; i < all.size(); ++i) all[i] = kEntries[i].doc;
         return all;
     }();
+    return docs;
+}
+
+std::vector<SettingDoc> docs_of(const SettingGroupDoc& group) {
+    std::vector<SettingDoc> docs;
+    std::ranges::copy_if(setting_docs(), std::back_inserter(docs),
+                         [&](const SettingDoc& doc) { return &doc_of(doc.group) == &group; });
     return docs;
 }
 

@@ -171,6 +171,7 @@ std::string_view forced_variable(tutti_collective collective);
 
 // The whole table, in the order of the documentation.
 std::span<const SettingDoc> setting_docs();
+std::vector<SettingDoc> docs_of(const SettingGroupDoc& group);
 
 // What was asked for by these and has no effect in a job on one host: "TUTTI_MCAST=on,
 // TUTTI_FAULTS=drop:0.1"; empty where there is nothing. What the site asks for counts for all jobs,

@@ -37,7 +37,7 @@ struct InfoArguments {
 
 constexpr std::string_view kInfoHelp =
     "What this machine, this build and this MPI offer, how fast data moves between two of its\n"
-    "processors, and what is left to your MPI.\n"
+    "processors, and which calls your MPI runs.\n"
     "Usage: tutti info [options]\n"
     "\n"
     "Options:\n"
@@ -195,7 +195,7 @@ std::vector<Fact> tuned_facts(const Settings& settings) {
 }
 
 // What a person should know before a run; empty where all is on.
-std::vector<Fact> switched_off(const Settings& settings) {
+std::vector<Fact> left_to_your_mpi(const Settings& settings) {
     std::vector<Fact> facts;
     if (!settings.site_off.empty()) {
         facts.push_back({"everything", settings.site_off});
@@ -254,7 +254,7 @@ int info_main(std::span<const std::string> words) {
     print_facts("fabric", fabric_facts());
     print_facts("tuned", tuned_facts(settings.value()));
     print_facts("settings", setting_facts(own, site.value(), merged));
-    print_facts("left to your MPI", switched_off(settings.value()));
+    print_facts("left to your MPI", left_to_your_mpi(settings.value()));
     return 0;
 }
 

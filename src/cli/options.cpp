@@ -98,8 +98,8 @@ struct Parser {
   private:
     // Headings stand in the order in which options are added.
     void add_options(const SettingGroupDoc& group) {
-        for (const SettingDoc& doc : setting_docs()) {
-            if (doc.option.empty() || &doc_of(doc.group) != &group) continue;
+        for (const SettingDoc& doc : docs_of(group)) {
+            if (doc.option.empty()) continue;
             app.add_option(std::string(doc.option), values[doc.variable], std::string(doc.text))
                 ->type_name(is_switch(doc) ? fmt::format("[={}]", doc.value)
                                            : std::string(doc.value))
@@ -224,8 +224,8 @@ std::string run_help() {
     std::string text =
         "Runs a command; the collectives of its MPI programs go through Tutti.\n"
         "Usage: tutti run [OPTIONS] -- COMMAND...\n\n";
-    for (const SettingDoc& doc : setting_docs()) {
-        if (doc.group != SettingGroup::kEveryday || doc.option.empty()) continue;
+    for (const SettingDoc& doc : docs_of(doc_of(SettingGroup::kEveryday))) {
+        if (doc.option.empty()) continue;
         text += fmt::format("{}{}{}{}\n", doc.option, is_switch(doc) ? "[=" : " ", doc.value,
                             is_switch(doc) ? "]" : "");
         text += wrapped(doc.text.substr(0, doc.text.find(". ")), "    ");
@@ -233,8 +233,7 @@ std::string run_help() {
     }
     return text +
            "\nWith TUTTI=off in the environment your MPI runs every call. Each option is a "
-           "variable "
-           "too:\nTUTTI_CHECK=1 is --check. `tutti run --help-all` shows all options, "
+           "variable too:\nTUTTI_CHECK=1 is --check. `tutti run --help-all` shows all options, "
            "docs/settings.md all variables.\n";
 }
 

@@ -61,8 +61,7 @@ std::string settings_text() {
     std::string text;
     for (const SettingGroupDoc& group : kSettingGroups) {
         text += fmt::format("{}{}: {}\n\n", text.empty() ? "" : "\n", group.title, group.text);
-        for (const SettingDoc& doc : setting_docs()) {
-            if (&doc_of(doc.group) != &group) continue;
+        for (const SettingDoc& doc : docs_of(group)) {
             text += fmt::format("{}={}", doc.variable, doc.value);
             if (!doc.option.empty()) text += fmt::format("   {}", doc.option);
             text += fmt::format("   default: {}\n{}", doc.fallback, wrapped(doc.text, "    "));
@@ -75,8 +74,7 @@ std::string settings_markdown() {
     std::string text(kIntroduction);
     for (const SettingGroupDoc& group : kSettingGroups) {
         text += fmt::format("\n## {}\n\n{}\n{}", group.title, group.text, kTableHead);
-        for (const SettingDoc& doc : setting_docs()) {
-            if (&doc_of(doc.group) != &group) continue;
+        for (const SettingDoc& doc : docs_of(group)) {
             const std::string option = doc.option.empty() ? "" : fmt::format("`{}`", doc.option);
             text += fmt::format("| `{}` | {} | {} | {} | {} |\n", doc.variable, option,
                                 cell(doc.value), cell(doc.fallback), cell(doc.text));

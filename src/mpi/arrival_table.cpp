@@ -18,9 +18,9 @@ namespace {
 
 bool waited_more(const ArrivalRecord& a, const ArrivalRecord& b) { return a.waited_s > b.waited_s; }
 
-// Of the collectives in which all wait for all.
 bool is_blocking(uint8_t form) { return Form{form} == Form::kBlocking; }
 
+// Of the collectives in which all wait for all.
 bool has_no_root(uint32_t kind) {
     return kind == kBarrier || kind == kAllreduce || kind == kAllgather ||
            kind == kReduceScatterBlock;

@@ -35,12 +35,6 @@ namespace large {
 
 namespace {
 
-size_t size_of(Comm comm) {
-    int size = 0;
-    front.host.comm_size(comm, &size);
-    return static_cast<size_t>(size);
-}
-
 // The ranks that this one exchanges blocks with.
 size_t peers_of(Comm comm) { return members_of(comm).peers; }
 
@@ -77,7 +71,7 @@ Sides sides_of(Kind kind, Comm comm, const void* send, const void* recv, int roo
             return {{true, neighbors.to}, {true, neighbors.from}};
         }
         default:
-            return {{true, 1}, {true, kind == kReduceScatter ? size_of(comm) : 1}};
+            return {{true, 1}, {true, kind == kReduceScatter ? members_of(comm).size : 1}};
     }
 }
 

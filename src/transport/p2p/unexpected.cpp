@@ -12,8 +12,8 @@
 
 namespace tutti::transport {
 
-// What is posted must not be written to any more. A message that has met its receive comes soon;
-// who waits in vain all the same leaves the memory to it.
+// What is posted must not be written to any more. A message that has met its receive comes soon.
+// If it does not, its memory is never freed.
 P2p::~P2p() {
     bool are_over = true;
     for (Unexpected& unexpected : unexpected_)
