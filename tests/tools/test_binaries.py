@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/test.d"))
 # pylint: disable=wrong-import-position
 from binaries import FILTER, OutOfTime, parts_of, run_part, run_tests, share_of
+from passed import Passed
 from seeds import first_seed, kept_seeds
 
 # Speaks like GoogleTest. What a case does follows from its name.
@@ -178,3 +179,35 @@ def test_each_turn_runs_another_share_of_those_with_the_label():
         assert len(run) + len(left) == 80 and all("pure" in one["name"] for one in left)
         seen += [one["name"] for one in run if "pure" in one["name"]]
     assert sorted(seen) == sorted(one["name"] for one in tests if "pure" in one["name"])
+
+
+def names_left(passed, tests):
+    return [test["command"][1].removeprefix(FILTER) for test in passed.split(tests)[0]]
+
+
+def test_what_a_binary_has_passed_is_not_run_again_until_it_changes(fake, tmp_path):
+    file, tests = tmp_path / "passed.json", listed(fake, "A.One", "A.Fails", "A.Skips")
+    environment = dict(os.environ)
+    first = Passed(file, "1", environment)
+    assert names_left(first, tests) == ["A.One", "A.Fails", "A.Skips"]
+    run_tests(tests, tmp_path, 1, time.monotonic() + 30, environment, tmp_path / "log",
+              passed=first.add)
+    later = Passed(file, "2", environment)
+    assert names_left(later, tests) == ["A.Fails", "A.Skips"]
+    assert [(case.name, case.detail) for case in later.split(tests)[1]] == [("A.One", "before")]
+    assert names_left(Passed(file, "2", {**environment, "TUTTI_SPIN": "5"}), tests) == \
+        ["A.One", "A.Fails", "A.Skips"]
+    fake.write_text(FAKE + "# another one\n")
+    assert "A.One" in names_left(Passed(file, "2", environment), tests)
+
+
+def test_a_concurrent_case_counts_in_its_run_alone(fake, tmp_path):
+    tests = listed(fake, "A.One")
+    tests[0].setdefault("properties", []).append({"name": "LABELS", "value": ["tsan"]})
+    passed = Passed(tmp_path / "passed.json", "1", {})
+    run_tests(tests, tmp_path, 1, time.monotonic() + 30, dict(os.environ), tmp_path / "log",
+              passed=passed.add)
+    assert passed.split(tests)[1][0].detail == "ahead"
+    assert names_left(Passed(tmp_path / "passed.json", "2", {}), tests) == ["A.One"]
+    (tmp_path / "passed.json").write_text("half a li")
+    assert names_left(passed, tests) == ["A.One"]

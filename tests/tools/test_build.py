@@ -67,14 +67,12 @@ def test_tests_that_cannot_be_built_are_one_clear_line(half_installed):
 
 
 def test_every_source_is_compiled_by_itself_somewhere(tmp_path):
-    """The product is a unity build, where a source finds what its neighbour has included; what is
-    built with sanitizers is not, so there a missing #include is noticed."""
-    if shutil.which("clang++") is None:
-        pytest.skip("no clang++ on this machine")
+    """In a unity build a source finds what its neighbour has included. What clang-tidy looks at, by
+    night, is none, so there a missing #include is noticed."""
     clone = Clone(tmp_path)
-    done = clone.run("cmake", "--preset", "asan-ubsan")
+    done = clone.run("cmake", "--preset", "tidy")
     assert done.returncode == 0, done.stderr
-    listed = clone.run("ninja", "-C", "build/asan-ubsan", "-t", "inputs", "all_tests")
+    listed = clone.run("ninja", "-C", "build/tidy", "-t", "inputs", "all")
     assert listed.returncode == 0, listed.stderr
     compiled = {str(pathlib.Path(line).relative_to(clone.tree)) for line in listed.stdout.splitlines()
                 if line.startswith(f"{clone.tree}/src/")}

@@ -177,17 +177,22 @@ def run_part(part, directory, end, environment, stop=None):
     return cases, output
 
 
-def run_tests(tests, directory, jobs, end, environment, log, kept=(), every=()):
+def run_tests(tests, directory, jobs, end, environment, log, kept=(), every=(), passed=None):
     """The cases of these tests. end: by the clock time.monotonic(); what has not ended by then has
-    failed. every: of which the kept ones are, where not all of them are to be run."""
+    failed. every: of which the kept ones are, where not all of them are to be run. passed(binary,
+    cases) hears of the cases of each part of a binary."""
     parts, cases = parts_of(tests, kept, every or tests)
     stop = threading.Event()
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool, open(log, "ab") as out:
-        waiting = [pool.submit(run_part, part, directory, end, environment, stop) for part in parts]
+        waiting = {pool.submit(run_part, part, directory, end, environment, stop): part
+                   for part in parts}
         try:
             for one in concurrent.futures.as_completed(waiting):
                 of_part, output = one.result()
                 cases += of_part
+                part = waiting[one]
+                if passed and part.names and part.seed is None:
+                    passed(part.command[0], of_part)
                 out.write(output.encode())
         finally:
             stop.set()  # also where somebody ends this: what runs has a session of its own

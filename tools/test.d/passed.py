@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cases that a binary has passed. One that has not changed since passes them again."""
+import hashlib
+import json
+import os
+import pathlib
+import threading
+
+from binaries import Case, case_of, property_of
+
+# Variables that change what is tried; what passed under others has not passed. But not the seeds of
+# a run, and its name.
+TELLING = ("ASAN_", "FUZZ_", "LSAN_", "SYSTEST_", "TESTS_", "TSAN_", "TUTTI_", "UBSAN_")
+NOT_TELLING = {"TESTS_FIRST_SEED", "TESTS_RUN"}
+
+
+class Passed:
+    """Kept in a file, by binary. A concurrent case (label tsan) counts in the run alone in which it
+    passed, as it may find something new each time."""
+
+    def __init__(self, file, run, environment=os.environ):
+        self.file, self.run = file, run
+        told = {name: value for name, value in environment.items()
+                if name.startswith(TELLING) and name not in NOT_TELLING}
+        self.told = json.dumps(told, sort_keys=True).encode()
+        self.digests, self.lock = {}, threading.Lock()
+
+    def digest(self, binary):
+        with self.lock:
+            if binary not in self.digests:
+                content = hashlib.blake2b(self.told, digest_size=16)
+                content.update(pathlib.Path(binary).read_bytes())
+                self.digests[binary] = content.hexdigest()
+            return self.digests[binary]
+
+    def kept(self):
+        try:
+            return json.loads(self.file.read_text())
+        except (OSError, ValueError):
+            return {}
+
+    def split(self, tests):
+        """(those to be run, cases that have passed: in this run, or before)."""
+        kept, left, cases = self.kept(), [], []
+        for test in tests:
+            binary, name = test.get("command", [""])[0], case_of(test)
+            known = kept.get(binary, {}) if name and pathlib.Path(binary).exists() else {}
+            run = known.get("cases", {}).get(name)
+            is_concurrent = "tsan" in property_of(test, "LABELS", [])
+            if run and known["digest"] == self.digest(binary) and \
+                    (run == self.run or not is_concurrent):
+                cases.append(Case(name, "passed", "ahead" if run == self.run else "before"))
+            else:
+                left.append(test)
+        return left, cases
+
+    def add(self, binary, cases):
+        """Those of a part that has been run."""
+        names = [case.name for case in cases if case.outcome == "passed"]
+        if not names:
+            return
+        digest = self.digest(binary)
+        with self.lock:
+            kept = self.kept()
+            known = kept.get(binary, {})
+            before = known["cases"] if known.get("digest") == digest else {}
+            kept[binary] = {"digest": digest, "cases": {**before, **dict.fromkeys(names, self.run)}}
+            part = self.file.with_suffix(".part")
+            part.write_text(json.dumps(kept))
+            part.replace(self.file)
