@@ -11,7 +11,7 @@ extern "C" {
 
 /* Hardware multicast of a team: the switches replicate one packet of a host for all others. */
 typedef enum tutti_multicast_state {
-    TUTTI_MULTICAST_NONE,  /* not tried: one host, no p2p, or switched off */
+    TUTTI_MULTICAST_NONE, /* not tried: one host, no p2p, or switched off */
     TUTTI_MULTICAST_ON,
     TUTTI_MULTICAST_OFF,    /* tried, and it does not work: reason says why */
     TUTTI_MULTICAST_FAILED, /* a host stopped answering: reason says which. May come back */
@@ -40,11 +40,11 @@ typedef struct tutti_multicast_info {
     tutti_multicast_state state;
     tutti_multicast_fabric fabric;
     uint32_t hosts;
-    uint32_t group;      /* its number: equal on all members, new after each return; 0: none */
-    uint32_t failures;   /* how often a host stopped answering */
-    uint32_t returns;    /* how often multicast came back; then reason names that host */
-    int carries;         /* 1: this process carries its host's packets. The fields from here to name
-                            are 0 in other processes */
+    uint32_t group;    /* its number: equal on all members, new after each return; 0: none */
+    uint32_t failures; /* how often a host stopped answering */
+    uint32_t returns;  /* how often multicast came back; then reason names that host */
+    int carries;       /* 1: this process carries its host's packets. The fields from here to name
+                          are 0 in other processes */
     tutti_multicast_protection protection;
     /* The rate at which the slowest host's processor protects packets: no stream is faster. */
     uint64_t code_bytes_per_s;
@@ -71,7 +71,7 @@ typedef struct tutti_multicast_info {
     uint64_t wakeups;   /* of the service thread */
     char name[64];      /* of the team */
     char interface_name[96]; /* with its address and the bytes of a packet */
-    char address[64]; /* with the port */
+    char address[64];        /* with the port */
     char reason[192];
     char no_verbs[192]; /* why verbs do not carry it; empty: they do, or no setting asked for it */
     char no_udp[192];   /* why UDP was not compared with verbs; empty: it was, or need not be */
@@ -83,23 +83,23 @@ typedef struct tutti_multicast_info {
 } tutti_multicast_info;
 
 /* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
-TUTTI_API tutti_status tutti_team_multicast(const tutti_team *team, tutti_multicast_info *info);
+TUTTI_API tutti_status tutti_team_multicast(const tutti_team* team, tutti_multicast_info* info);
 
 /* Messages of a team across hosts by RDMA writes. */
 typedef enum tutti_verbs_state {
     TUTTI_VERBS_NONE, /* not wanted: one host, or TUTTI_VERBS=off */
     TUTTI_VERBS_ON,
-    TUTTI_VERBS_OFF   /* reason says why */
+    TUTTI_VERBS_OFF /* reason says why */
 } tutti_verbs_state;
 
 typedef struct tutti_verbs_info {
     size_t struct_bytes; /* sizeof(tutti_verbs_info) */
     tutti_verbs_state state;
     uint32_t hosts;
-    uint32_t peers;        /* that this member is connected with; messages to others go by p2p */
-    uint32_t polls_tails;  /* 1: it looks for the ends of messages in memory (TUTTI_VERBS_TAIL) */
-    uint32_t shares;       /* 1: it uses connections, and their memory, of an earlier team */
-    uint64_t memory_bytes; /* that it has registered for connections; 0 where it shares */
+    uint32_t peers;         /* that this member is connected with; messages to others go by p2p */
+    uint32_t polls_tails;   /* 1: it looks for the ends of messages in memory (TUTTI_VERBS_TAIL) */
+    uint32_t shares;        /* 1: it uses connections, and their memory, of an earlier team */
+    uint64_t memory_bytes;  /* that it has registered for connections; 0 where it shares */
     uint64_t long_messages; /* messages that it has sent straight from memory to memory */
     uint64_t long_copied;   /* and that it has copied, since one end could not register memory */
     uint64_t additions;     /* messages as atomic additions to counters, of both directions */
@@ -109,7 +109,7 @@ typedef struct tutti_verbs_info {
 } tutti_verbs_info;
 
 /* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
-TUTTI_API tutti_status tutti_team_verbs(const tutti_team *team, tutti_verbs_info *info);
+TUTTI_API tutti_status tutti_team_verbs(const tutti_team* team, tutti_verbs_info* info);
 
 /* Measured times of data that moves between the members of a team on one node. */
 typedef enum tutti_node_state {
@@ -138,8 +138,9 @@ typedef struct tutti_node_info {
     uint32_t again;     /* how often this team measured anew, because its ranks were moved */
     uint32_t barrier_ns;
     uint32_t way_ns[TUTTI_NODE_WAYS]; /* 64 KiB one way through rings */
-    uint32_t short_ring_ns; /* the same in rings of 512 KiB, where they may be longer */
-    uint32_t one_way_ring_ns[TUTTI_NODE_SIZES]; /* in the fastest of these ways; 64 KiB: see way_ns */
+    uint32_t short_ring_ns;           /* the same in rings of 512 KiB, where they may be longer */
+    uint32_t
+        one_way_ring_ns[TUTTI_NODE_SIZES]; /* in the fastest of these ways; 64 KiB: see way_ns */
     uint32_t one_way_single_ns[TUTTI_NODE_SIZES];
     uint32_t all_ways_ring_ns[TUTTI_NODE_SIZES]; /* all send and all receive */
     uint32_t all_ways_single_ns[TUTTI_NODE_SIZES];
@@ -152,11 +153,11 @@ typedef struct tutti_node_info {
     uint32_t piece_count;
     uint32_t piece_bytes_min;
     uint32_t piece_bytes_max;
-    uint64_t ring_bytes; /* in use, of a rank */
+    uint64_t ring_bytes;           /* in use, of a rank */
     uint64_t single_one_way_bytes; /* from this size on a single copy; UINT64_MAX: never */
     uint64_t single_all_ways_bytes;
     uint64_t single_scatter_bytes; /* of a scatter's block */
-    uint32_t single_readers_max; /* how many read one rank at a time; UINT32_MAX: no limit */
+    uint32_t single_readers_max;   /* how many read one rank at a time; UINT32_MAX: no limit */
     char host[64]; /* texts are cut to their arrays, and end with a null character */
     char reason[96];
     char figures[224]; /* the times at 64 KiB, as a text */
@@ -164,7 +165,7 @@ typedef struct tutti_node_info {
 } tutti_node_info;
 
 /* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
-TUTTI_API tutti_status tutti_team_node(const tutti_team *team, tutti_node_info *info);
+TUTTI_API tutti_status tutti_team_node(const tutti_team* team, tutti_node_info* info);
 
 /* Arrivals of the members in blocking calls of one collective, sampled from a 64th of the calls, if
  * TUTTI_ARRIVALS is on. Times are sums over the samples, by the clock of the team's rank 0. Each
@@ -201,14 +202,15 @@ typedef struct tutti_arrivals_info {
 } tutti_arrivals_info;
 
 /* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
-TUTTI_API tutti_status tutti_team_arrivals(const tutti_team *team, tutti_collective collective,
-                                           tutti_arrivals_info *info);
+TUTTI_API tutti_status tutti_team_arrivals(const tutti_team* team, tutti_collective collective,
+                                           tutti_arrivals_info* info);
 /* The embedder calls this when its own collective, after a tutti_run() that ended with TUTTI_HOST,
- * returns: the time of this call is sampled as the exit. An embedder need not call it. */
-TUTTI_API void tutti_team_host_left(tutti_team *team);
+ * returns: the time of this call is sampled as the exit. An embedder need not call it. 1 where live
+ * tuning left the call to the embedder, else 0. */
+TUTTI_API int tutti_team_host_left(tutti_team* team);
 /* A barrier of the members, after which the figures include all samples so far. Without it members
  * exchange their samples now and then, in a tutti_run(). An error ends the team. */
-TUTTI_API tutti_status tutti_team_finish_arrivals(tutti_team *team);
+TUTTI_API tutti_status tutti_team_finish_arrivals(tutti_team* team);
 
 /* The results of live tuning (TUTTI_TUNE=live) for one kind of a team's calls. Equal on all
  * members. */
@@ -224,18 +226,18 @@ typedef struct tutti_tuning_info {
     size_t struct_bytes; /* sizeof(tutti_tuning_info) */
     uint32_t kinds;      /* how many kinds have been counted; the argument kind is below */
     tutti_collective collective;
-    uint64_t bytes;    /* as in tutti_call */
-    uint64_t calls;    /* of this kind so far */
-    uint32_t ways;     /* in way; 0: not looked for yet, 1: nothing else can be tried */
-    uint32_t in_use;   /* index into way; way[0] is the choice of rules and prices */
-    uint64_t since;    /* in use from this call of the team on; 0: as first chosen */
+    uint64_t bytes;  /* as in tutti_call */
+    uint64_t calls;  /* of this kind so far */
+    uint32_t ways;   /* in way; 0: not looked for yet, 1: nothing else can be tried */
+    uint32_t in_use; /* index into way; way[0] is the choice of rules and prices */
+    uint64_t since;  /* in use from this call of the team on; 0: as first chosen */
     tutti_tuning_way way[TUTTI_TUNING_WAYS];
 } tutti_tuning_info;
 
 /* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. If
  * there is no such kind, only kinds is set. */
-TUTTI_API tutti_status tutti_team_tuning(const tutti_team *team, uint32_t kind,
-                                         tutti_tuning_info *info);
+TUTTI_API tutti_status tutti_team_tuning(const tutti_team* team, uint32_t kind,
+                                         tutti_tuning_info* info);
 
 #ifdef __cplusplus
 }

@@ -47,7 +47,7 @@ std::string_view unless_commutative(const Shape& shape) {
 
 std::string_view unless_multicast(const Shape& shape) {
     if (shape.has_multicast) return {};
-    return "needs a multicast route, and this team has none";
+    return "needs hardware multicast, and there is none";
 }
 
 std::string_view unless_met_by_multicast(const Shape& shape) {

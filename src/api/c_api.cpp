@@ -369,8 +369,8 @@ tutti_status tutti_team_tuning(const tutti_team* team, uint32_t kind, tutti_tuni
     return describe_into(team, info, [&](auto& told) { told.describe_tuning(kind, *info); });
 }
 
-void tutti_team_host_left(tutti_team* team) {
-    if (team) team_of(team).host_left();
+int tutti_team_host_left(tutti_team* team) {
+    return team != nullptr && team_of(team).host_left() ? 1 : 0;
 }
 
 tutti_status tutti_team_finish_arrivals(tutti_team* team) {

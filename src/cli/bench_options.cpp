@@ -23,11 +23,6 @@ constexpr auto kOptionNames = std::to_array<std::string_view>(
 constexpr auto kDefaultBytes = std::to_array<uint64_t>(
     {8, 256, 1u << 10, 4u << 10, 16u << 10, 64u << 10, 256u << 10, 1u << 20, 4u << 20, 16u << 20});
 
-std::string hint(std::string_view word, std::span<const std::string_view> known) {
-    const auto close = nearest(word, known);
-    return close ? "; did you mean " + std::string(*close) + "?" : std::string();
-}
-
 std::optional<Error> add_collective(BenchOptions& options, std::string_view word) {
     if (word == "all") {
         for (const std::string_view name : kCollectiveNames) {
@@ -39,10 +34,7 @@ std::optional<Error> add_collective(BenchOptions& options, std::string_view word
         options.collectives.push_back(*collective);
         return std::nullopt;
     }
-    std::array<std::string_view, kCollectiveNames.size() + 1> known;
-    std::copy(kCollectiveNames.begin(), kCollectiveNames.end(), known.begin());
-    known.back() = "all";
-    return wrong("unknown collective '" + std::string(word) + "'" + hint(word, known));
+    return unknown_collective(word);
 }
 
 std::optional<Error> set_bytes(BenchOptions& options, std::string_view list) {
@@ -180,7 +172,7 @@ Result<BenchOptions> parse_bench_options(std::span<const std::string_view> argum
         bool known = false;
         for (const std::string_view option : kOptionNames) known = known || option == name;
         if (!known) {
-            return wrong("unknown option '" + std::string(name) + "'" + hint(name, kOptionNames));
+            return unknown_word("option", name, kOptionNames);
         }
         if (name == "--paper") {
             if (equals != std::string_view::npos) return wrong("--paper: expected no value");

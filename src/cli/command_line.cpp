@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "base/collectives.h"
 #include "base/text.h"
-#include "cli/options.h"
 
 namespace tutti::cli {
 
@@ -68,6 +69,23 @@ Result<uint64_t> CommandLine::count(std::string_view name, uint64_t fallback, ui
 }
 
 Error wrong(std::string message) { return {ErrorCode::kArgument, std::move(message)}; }
+
+Error unknown_word(std::string_view what, std::string_view word,
+                   std::span<const std::string_view> known) {
+    std::string message = fmt::format("unknown {} {}", what, printable(word));
+    if (const auto close = nearest(word, known)) {
+        message += fmt::format("; did you mean {}?", *close);
+    }
+    return wrong(std::move(message));
+}
+
+Error unknown_collective(std::string_view word) {
+    if (nearest(word, kCollectiveNames)) {
+        return unknown_word("collective", word, kCollectiveNames);
+    }
+    return wrong(fmt::format("unknown collective {}: Tutti runs {}, your MPI the others",
+                             printable(word), fmt::join(kCollectiveNames, ", ")));
+}
 
 Error wrong_value(std::string_view name, std::string_view value, std::string_view expected) {
     return {ErrorCode::kArgument,

@@ -45,6 +45,11 @@ class CommandLine {
 
 // Something about the words typed is wrong.
 Error wrong(std::string message);
+// "unknown option --reprot; did you mean --report?"
+Error unknown_word(std::string_view what, std::string_view word,
+                   std::span<const std::string_view> known);
+// The same, or a list of those that Tutti runs.
+Error unknown_collective(std::string_view word);
 // "--ranks=0: expected a number from 1 to 8"
 Error wrong_value(std::string_view name, std::string_view value, std::string_view expected);
 

@@ -383,7 +383,10 @@ Result<Done> explain(const CommandLine& command_line) {
         return Done{};
     }
     print_choice(scenario, bytes, choice.value());
-    fmt::print("on:    {}\n", named.value().text);
+    const auto is_given = [&](const OptionDoc& one) { return command_line.has(one.name); };
+    const bool is_assumed =
+        !read.value().job.cluster && std::ranges::none_of(fabric_options(), is_given);
+    fmt::print("on:    {}{}\n", named.value().text, is_assumed ? ", assumed" : "");
     std::optional<RdmaMemory> rdma;
     if (scenario.has_rdma()) {
         rdma = print_rdma(shape, placement, choice.value(), scenario.settings.verbs);

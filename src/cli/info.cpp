@@ -12,6 +12,7 @@
 
 #include "base/settings.h"
 #include "base/text.h"
+#include "cli/command_line.h"
 #include "cli/launch.h"
 #include "cli/libraries.h"
 #include "cli/machine.h"

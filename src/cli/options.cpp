@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "cli/command_line.h"
 #include "cli/settings_page.h"
 #include "select/rules.h"
 #include "topo/node_topology.h"
@@ -88,22 +89,10 @@ struct Parser {
     std::map<std::string_view, std::string> values;  // by variable
 
     Parser() {
-        // Only for the help text: the command was split off before.
-        app.add_option("COMMAND", values["COMMAND"], "mpirun -n 4 ./app, or any other; behind --")
-            ->type_name("...");
-        app.set_help_all_flag("--help-all", "This text");
-        for (const SettingGroupDoc& group : kSettingGroups) add_options(group);
-    }
-
-  private:
-    // Headings stand in the order in which options are added.
-    void add_options(const SettingGroupDoc& group) {
-        for (const SettingDoc& doc : docs_of(group)) {
+        app.set_help_all_flag("--help-all");
+        for (const SettingDoc& doc : setting_docs()) {
             if (doc.option.empty()) continue;
-            app.add_option(std::string(doc.option), values[doc.variable], std::string(doc.text))
-                ->type_name(is_switch(doc) ? fmt::format("[={}]", doc.value)
-                                           : std::string(doc.value))
-                ->group(std::string(group.title))
+            app.add_option(std::string(doc.option), values[doc.variable])
                 ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
         }
     }
@@ -129,6 +118,15 @@ Result<Done> check_option_names(std::span<const std::string> own) {
     return Done{};
 }
 
+constexpr std::string_view kUsage =
+    "Runs a command; the collectives of its MPI programs go through Tutti.\n"
+    "Usage: tutti run [OPTIONS] -- COMMAND...\n\n";
+
+std::string option_line(const SettingDoc& doc) {
+    return fmt::format("{}{}{}{}\n", doc.option, is_switch(doc) ? "[=" : " ", doc.value,
+                       is_switch(doc) ? "]" : "");
+}
+
 // The options' values, each checked by itself so that the message names the option.
 Result<Done> take_values(const Parser& parser, RunArguments& result) {
     for (const SettingDoc& doc : setting_docs()) {
@@ -151,15 +149,6 @@ Result<Done> take_values(const Parser& parser, RunArguments& result) {
 }
 
 }  // namespace
-
-Error unknown_word(std::string_view what, std::string_view word,
-                   std::span<const std::string_view> known) {
-    std::string message = fmt::format("unknown {} {}", what, printable(word));
-    if (const auto close = nearest(word, known)) {
-        message += fmt::format("; did you mean {}?", *close);
-    }
-    return {ErrorCode::kArgument, std::move(message)};
-}
 
 Result<RunArguments> parse_run_arguments(std::span<const std::string> arguments,
                                          std::span<const std::string> environment) {
@@ -221,13 +210,10 @@ Error name_options(const RunArguments& arguments, const Error& error) {
 }
 
 std::string run_help() {
-    std::string text =
-        "Runs a command; the collectives of its MPI programs go through Tutti.\n"
-        "Usage: tutti run [OPTIONS] -- COMMAND...\n\n";
+    std::string text(kUsage);
     for (const SettingDoc& doc : docs_of(doc_of(SettingGroup::kEveryday))) {
         if (doc.option.empty()) continue;
-        text += fmt::format("{}{}{}{}\n", doc.option, is_switch(doc) ? "[=" : " ", doc.value,
-                            is_switch(doc) ? "]" : "");
+        text += option_line(doc);
         text += wrapped(doc.text.substr(0, doc.text.find(". ")), "    ");
         text += fmt::format("    tutti run {} -- mpirun -n 8 ./app\n", example_of(doc));
     }
@@ -237,6 +223,17 @@ std::string run_help() {
            "docs/settings.md all variables.\n";
 }
 
-std::string run_help_all() { return Parser().app.help("", CLI::AppFormatMode::Normal); }
+std::string run_help_all() {
+    std::string text(kUsage);
+    for (const SettingGroupDoc& group : kSettingGroups) {
+        std::string options;
+        for (const SettingDoc& doc : docs_of(group)) {
+            if (!doc.option.empty()) options += option_line(doc) + wrapped(doc.text, "    ");
+        }
+        if (options.empty()) continue;
+        text += wrapped(fmt::format("{}: {}", group.title, group.text), "") + options + "\n";
+    }
+    return text + "docs/settings.md has the defaults, and the variable of each option.\n";
+}
 
 }  // namespace tutti::cli

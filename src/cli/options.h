@@ -37,8 +37,4 @@ Error name_options(const RunArguments& arguments, const Error& error);
 std::string run_help();
 std::string run_help_all();
 
-// "unknown option --reprot; did you mean --report?"
-Error unknown_word(std::string_view what, std::string_view word,
-                   std::span<const std::string_view> known);
-
 }  // namespace tutti::cli

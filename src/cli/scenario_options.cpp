@@ -49,7 +49,7 @@ Result<tutti_collective> read_collective(std::string_view command,
             fmt::format("{}: unexpected word {}", command, printable(command_line.others()[1])));
     }
     const auto collective = find_collective(command_line.others()[0]);
-    if (!collective) return unknown_word("collective", command_line.others()[0], kCollectiveNames);
+    if (!collective) return unknown_collective(command_line.others()[0]);
     return *collective;
 }
 

@@ -117,10 +117,11 @@ class Team {
     void describe_node(tutti_node_info& info);
     void describe_arrivals(tutti_collective collective, tutti_arrivals_info& info);
     // See tutti_team_host_left().
-    void host_left() {
+    bool host_left() {
         if (arrivals_ && arrivals_->awaits_exit()) {
             arrivals_->host_left(context().clock().now_ns());
         }
+        return live_ && run_.way != 0;
     }
     void describe_tuning(uint32_t kind, tutti_tuning_info& info);
     // Collective, a call of its own: what was sampled and is not compared yet.

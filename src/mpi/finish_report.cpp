@@ -113,6 +113,7 @@ ReportHead own_head(const WatchTotals& watches) {
     head.switches.file = front.fabric_file;
     tutti_context_fabric(front.context, &head.switches.hosts, &head.switches.switches);
     head.tuned = tuned_file();
+    head.tunes_live = front.tunes_live;
     head.run_s = static_cast<double>(now_ns() - front.started_ns) * 1e-9;
     return head;
 }

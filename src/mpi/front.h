@@ -111,6 +111,7 @@ struct Front {
     uint64_t started_ns = 0;     // the end of MPI_Init
     double stall_s = 0;          // TUTTI_STALL; 0: never
     bool counts_calls = false;   // for one of these
+    bool tunes_live = false;     // TUTTI_TUNE
     bool tells_exits = false;    // the ends of the host's own collectives are wanted
     uint32_t warmup_calls = 0;   // TUTTI_WARMUP
     char fabric_file[512] = {};  // on rank 0: what all go by (fabric.h); empty: by none

@@ -410,7 +410,8 @@ void start() {
     front.report = *setting("TUTTI_REPORT") != '\0';
     front.stall_s = strtod(setting("TUTTI_STALL"), nullptr);
     front.counts_calls = front.check || front.report || front.stall_s > 0;
-    front.tells_exits = front.report || std::string_view(setting("TUTTI_TUNE")) != "off";
+    front.tunes_live = std::string_view(setting("TUTTI_TUNE")) != "off";
+    front.tells_exits = front.report || front.tunes_live;
     // The check is made over the team, and the first calls are to be compared too. What is promised
     // of results holds for the first calls as well.
     const unsigned long warmup = strtoul(setting("TUTTI_WARMUP"), nullptr, 10);

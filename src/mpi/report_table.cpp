@@ -203,8 +203,9 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
     }
     text += "tutti: bytes and times are those of one rank, on average\n";
     return text + table_text(mpi, rows) + arrival_text(head.arrivals, head.run_s) +
-           tuning_text(head.tunings) + (head.is_full ? node_text(head.nodes) : "") +
-           verbs_text(head.verbs) + multicast_text(multicasts);
+           tuning_text(head.tunings, head.tunes_live) +
+           (head.is_full ? node_text(head.nodes) : "") + verbs_text(head.verbs) +
+           multicast_text(multicasts);
 }
 
 std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,

@@ -74,6 +74,7 @@ struct ReportHead {
     std::string tuned = {};  // the tuned file's name, or empty
     std::vector<ArrivalRecord> arrivals = {};
     RankArrivals rank_arrivals = {};
+    bool tunes_live = false;
     std::vector<TuningRecord> tunings = {};
     std::vector<VerbsRecord> verbs = {};
     double run_s = 0;      // on rank 0, from the end of MPI_Init to MPI_Finalize

@@ -37,6 +37,7 @@ Unready no_memory();
 Unready not_packed(int status);
 
 inline constexpr const char* kByTheRules = "host: the rules leave it to your MPI";
+inline constexpr const char* kByLiveTuning = "host: live tuning tries it, or found it faster";
 inline constexpr const char* kDoubtful = "host: doubtful arguments, for it to check";
 
 // For the report alone; 0 without one, and on an intercommunicator, where it takes more than a
@@ -63,7 +64,9 @@ int by_host(CommState& state, Kind kind, uint64_t bytes, const char* why, HostCa
     const uint64_t begin = now_ns();
     const int status = call();
     if (is_first) first_call_ended(state, status);
-    if (why == kByTheRules && state.team != nullptr) tutti_team_host_left(state.team);
+    if (why == kByTheRules && state.team != nullptr) {
+        if (tutti_team_host_left(state.team) != 0) why = kByLiveTuning;
+    }
     if (!front.report) return status;
     front.counters.count(kind, state.size, bytes, why, now_ns() - begin);
     return status;

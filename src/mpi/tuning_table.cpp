@@ -26,7 +26,12 @@ std::string line_about(const TuningRecord& row) {
     std::string line = std::string("tutti: live: ") + kind_name(static_cast<Kind>(info.collective));
     if (info.collective != TUTTI_BARRIER) line += " of " + std::to_string(info.bytes) + " bytes";
     line += ", " + std::to_string(row.ranks) + " ranks: ";
-    if (info.in_use == 0) return line + "stays with " + way.name + "\n";
+    if (info.in_use == 0) {
+        const auto tried = std::count_if(info.way + 1, info.way + info.ways,
+                                         [](const auto& other) { return other.is_tried != 0; });
+        if (tried == 0) return line + "no trial beside " + way.name + " has ended\n";
+        return line + "nothing was faster than " + way.name + "\n";
+    }
     return line + way.name + " from call " + std::to_string(info.since) + " on, " +
            rough(seconds_of(way.ns)) + ", " + rough(seconds_of(way.instead_ns)) +
            " before; first " + info.way[0].name + "\n";
@@ -55,9 +60,10 @@ std::vector<TuningRecord> merge_tunings(std::span<const TuningRecord> records) {
     return rows;
 }
 
-std::string tuning_text(std::span<const TuningRecord> rows) {
+std::string tuning_text(std::span<const TuningRecord> rows, bool is_live) {
     constexpr size_t kRowsMax = 8;
     std::string text;
+    if (is_live && rows.empty()) text = "tutti: live: nothing was tried (docs/live.md says when)\n";
     for (const TuningRecord& row : rows.first(std::min(rows.size(), kRowsMax))) {
         text += line_about(row);
     }

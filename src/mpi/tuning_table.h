@@ -39,7 +39,8 @@ class TuningLog {
 // Those that have gained most first.
 std::vector<TuningRecord> merge_tunings(std::span<const TuningRecord> records);
 // Lines of a few, or nothing.
-std::string tuning_text(std::span<const TuningRecord> rows);
+// is_live: live tuning is on, and a line says so where nothing was tried.
+std::string tuning_text(std::span<const TuningRecord> rows, bool is_live);
 nlohmann::ordered_json tuning_json(std::span<const TuningRecord> rows);
 
 }  // namespace tutti::mpi

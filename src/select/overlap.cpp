@@ -92,7 +92,7 @@ Fault never_fits(const Rule& rule) {
         }
         const algo::Algorithm* algorithm = algo::find(collective, rule.algorithm);
         if (rule.multicast && !*rule.multicast && algorithm && algorithm->has_multicast) {
-            return "never fits: " + rule.algorithm + " needs a multicast route";
+            return "never fits: " + rule.algorithm + " needs hardware multicast";
         }
     }
     return std::nullopt;

@@ -70,6 +70,9 @@ Fault unknown_algorithm(tutti_collective collective, std::string_view name) {
         if (one.collective == collective) known.push_back(one.name);
         is_elsewhere = is_elsewhere || one.name == name;
     }
+    if (!is_elsewhere && node::find(collective, name)) {
+        return std::string(name) + " is an algorithm within a host: node:" + std::string(name);
+    }
     if (!is_elsewhere) {
         return "unknown algorithm " + printable(name) + " of " +
                std::string(collective_name(collective)) + hint(name, known);

@@ -436,13 +436,14 @@ TEST_F(Transcript, ExplainCountsMulticasts) {
     EXPECT_EQ(found[1] + " " + found[2], number(2 + 1) + " 1");
     EXPECT_EQ(found[5], "1");
     const Answer without = tutti("explain bcast --bytes 8 --ranks 4");
-    EXPECT_NE(without.out.find("  multicast          cannot run this: needs a multicast route, and "
-                               "this team has none\n"),
-              std::string::npos)
+    EXPECT_NE(
+        without.out.find("  multicast          cannot run this: needs hardware multicast, and "
+                         "there is none\n"),
+        std::string::npos)
         << without.out;
     EXPECT_EQ(tutti("explain bcast --bytes 8 --ranks 4 --algorithm multicast").err,
-              "tutti: --algorithm=multicast: cannot run this call: multicast needs a multicast "
-              "route, and this team has none: see --multicast\n");
+              "tutti: --algorithm=multicast: cannot run this call: multicast needs hardware "
+              "multicast, and there is none: see --multicast\n");
     // Every other rank of a host receives what its leader does, and the schedule is proved.
     (void)shell(
         "\"$T\" explain barrier --ranks 4 --hosts 2 --multicast --schedule "
@@ -679,8 +680,8 @@ TEST_F(Transcript, SimulateAMulticast) {
     const Answer without = tutti(command + "--algorithm multicast");
     EXPECT_EQ(without.status, 2);
     EXPECT_EQ(without.err,
-              "tutti: --algorithm=multicast: cannot run this call: multicast needs a multicast "
-              "route, and this team has none: see --multicast\n");
+              "tutti: --algorithm=multicast: cannot run this call: multicast needs hardware "
+              "multicast, and there is none: see --multicast\n");
 }
 
 // Patarasuk and Yuan 2007, sections 3.2 and 4: their ring wins from 256 B of the vector a rank on
@@ -733,6 +734,11 @@ INSTANTIATE_TEST_SUITE_P(
               "scatter, allgather, reduce_scatter_block"},
         Wrong{"", "explain alreduce --ranks 2",
               "unknown collective alreduce; did you mean allreduce?"},
+        Wrong{"", "explain alltoall --ranks 2",
+              "unknown collective alltoall: Tutti runs barrier, bcast, reduce, allreduce, gather, "
+              "scatter, allgather, reduce_scatter_block, your MPI the others"},
+        Wrong{"", "explain allreduce --ranks 2 --hosts 1 --bytes 8 --algorithm split",
+              "--algorithm: split is an algorithm within a host: node:split"},
         Wrong{"", "explain barrier now --ranks 2", "explain: unexpected word now"},
         Wrong{"", "explain barrier", "explain: --ranks is missing"},
         Wrong{"", "explain barrier --ranks", "explain: --ranks expected N"},

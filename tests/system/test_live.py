@@ -30,8 +30,13 @@ def expect_sound(calls):
                                    ["--hosts=2:round-robin"]])
 def test_ways_are_tried(mpi, hosts):
     """What wins hangs on times; whatever does, all results are right."""
-    calls = tuning(mpi.launch("repeated", RANKS, ROUNDS, options=["--tune=live", *hosts]))
+    outcome = mpi.launch("repeated", RANKS, ROUNDS, options=["--tune=live", *hosts])
+    calls = tuning(outcome)
     expect_sound(calls)
+    if any(one["first"] != "host" and ways == "host" for one in calls
+           for ways in (way["algorithm"] for way in one["tried"])):
+        reasons = {row.get("reason") for row in outcome.report.data["collectives"]}
+        assert "live tuning tries it, or found it faster" in reasons, outcome.report.data
     assert {one["collective"] for one in calls} <= KINDS, calls
     assert tried(calls), calls
     if not hosts:

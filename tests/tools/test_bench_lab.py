@@ -119,7 +119,7 @@ def test_prices_of_an_earlier_table(monkeypatch):
      ("ring", "97.46", "us")),
     ("  binomial                 -       768       12 MiB       12 MiB        0    3.18 ms  up",
      ("binomial", "3.18", "ms")),
-    ("  multicast          cannot run this: needs a multicast route, and this team has none", None),
+    ("  multicast          cannot run this: needs hardware multicast, and there is none", None),
 ])
 def test_rows_of_explain(line, row):
     found = prices.ROW.match(line)

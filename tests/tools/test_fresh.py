@@ -24,7 +24,8 @@ for file in /bin/sh /bin/sleep /bin/mkdir /usr/bin/env $(ldd /bin/sh /bin/sleep 
     cp -L $file $root$file
 done
 cp {place}/make $root/bin/make
-chmod 755 $root/bin/make
+for command in mpicc tutti; do echo '#!/bin/sh' >$root/bin/$command; done
+chmod 755 $root/bin/make $root/bin/mpicc $root/bin/tutti
 """
 
 
@@ -48,8 +49,8 @@ class Machine:
         self.path = f"{programs}:{os.environ['PATH']}"
 
     def make(self, script):
-        """What `make` does inside."""
-        (self.place / "make").write_text(f"#!/bin/sh\n{script}\n")
+        """What `make demo` and `make test` do inside."""
+        (self.place / "make").write_text(f'#!/bin/sh\n[ "$1" != install ] || exit 0\n{script}\n')
 
     def run(self, *words, **environment):
         kept = {name: value for name, value in os.environ.items() if name != "FRESH_DEBIAN"}
@@ -115,6 +116,13 @@ def test_what_hangs_is_ended_with_all_that_it_started(machine, fresh, monkeypatc
             assert str(machine.temporary) not in os.readlink(entry)
         except OSError:
             continue
+
+
+def test_the_first_program_of_the_readme_is_run(machine):
+    machine.make("echo exit 1 >/bin/tutti")
+    done = machine.run("demo")
+    assert done.returncode == 1 and "fresh: make demo: FAILED" in done.stdout, done
+    assert machine.leaves_nothing()
 
 
 def test_no_package_source_is_one_line(machine):

@@ -106,7 +106,7 @@ TEST(Obstacles, MulticastNeedsARoute) {
         Shape shape = shape_of(one.collective, 7, 0);
         if (one.collective == TUTTI_BARRIER) shape.bytes = 0;
         EXPECT_EQ(one.obstacle(shape),
-                  one.has_multicast ? "needs a multicast route, and this team has none" : "")
+                  one.has_multicast ? "needs hardware multicast, and there is none" : "")
             << one.name;
         shape.has_multicast = true;
         EXPECT_EQ(one.obstacle(shape), "") << one.name;

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string_view>
 
+#include "base/text.h"
 #include "cli/settings_page.h"
 
 namespace tutti::cli {
@@ -52,8 +54,9 @@ TEST(RunArguments, EverySettingWithATwinHasAnOption) {
     }
     for (const SettingDoc& doc : setting_docs()) {
         if (doc.option.empty()) continue;
-        EXPECT_NE(help.find(std::string(doc.option) + " "), std::string::npos) << doc.option;
+        EXPECT_NE(help.find("\n" + std::string(doc.option)), std::string::npos) << doc.option;
     }
+    for (const std::string_view line : split(help, '\n')) EXPECT_LE(line.size(), 100u) << line;
 }
 
 TEST(RunArguments, OptionsBecomeEntries) {

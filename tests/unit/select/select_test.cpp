@@ -251,8 +251,8 @@ TEST_F(Choosing, WithoutMulticastItIsSaidWhy) {
     force(TUTTI_BCAST, "multicast:segment=4K");
     auto shape = shape_of(TUTTI_BCAST, 8, 8);
     const std::string cannot =
-        "TUTTI_BCAST=multicast: cannot run this call: multicast needs a multicast route, and this "
-        "team has none";
+        "TUTTI_BCAST=multicast: cannot run this call: multicast needs hardware multicast, and "
+        "there is none";
     EXPECT_EQ(name(choose(shape)), cannot);
     EXPECT_EQ(name(choose(shape, "", "h3 does not hear h1")), cannot + ": h3 does not hear h1");
     shape.has_multicast = true;
@@ -269,8 +269,8 @@ TEST_F(Choosing, WithoutMulticastItIsSaidWhy) {
     const auto chain = choose(shape, "", "TUTTI_MCAST=off");
     EXPECT_EQ(name(chain), "chain");
     EXPECT_EQ(chain.value().reason,
-              "rule 2 of r.toml (bcast); rule 1 of r.toml passed over: multicast needs a multicast "
-              "route, and this team has none: TUTTI_MCAST=off");
+              "rule 2 of r.toml (bcast); rule 1 of r.toml passed over: multicast needs hardware "
+              "multicast, and there is none: TUTTI_MCAST=off");
 }
 
 TEST_F(Choosing, OneHostNeedsNoMessages) {

@@ -254,7 +254,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"[[rule]]\ncollective = \"bcast\"\nmulticast_mbit = \"..9\"\nalgorithm = \"host\"",
               "4:13: multicast_mbit: needs multicast = true"},
         Wrong{"[[rule]]\ncollective = \"bcast\"\nmulticast = false\nalgorithm = \"multicast\"",
-              "4:13: never fits: multicast needs a multicast route"},
+              "4:13: never fits: multicast needs hardware multicast"},
         Wrong{"[[rule]]\ncollective = \"bcast\"\nmulticast = true\nhosts = 1\nalgorithm = \"host\"",
               "5:13: never fits: on one host there is no multicast"},
         Wrong{"[[rule]]\ncollective = \"bcast\"\nrdma = true\nhosts = 1\nalgorithm = \"host\"",
