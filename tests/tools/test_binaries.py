@@ -188,26 +188,26 @@ def names_left(passed, tests):
 def test_what_a_binary_has_passed_is_not_run_again_until_it_changes(fake, tmp_path):
     file, tests = tmp_path / "passed.json", listed(fake, "A.One", "A.Fails", "A.Skips")
     environment = dict(os.environ)
-    first = Passed(file, "1", environment)
+    first = Passed(file, environment)
     assert names_left(first, tests) == ["A.One", "A.Fails", "A.Skips"]
     run_tests(tests, tmp_path, 1, time.monotonic() + 30, environment, tmp_path / "log",
               passed=first.add)
-    later = Passed(file, "2", environment)
+    later = Passed(file, environment)
     assert names_left(later, tests) == ["A.Fails", "A.Skips"]
-    assert [(case.name, case.detail) for case in later.split(tests)[1]] == [("A.One", "before")]
-    assert names_left(Passed(file, "2", {**environment, "TUTTI_SPIN": "5"}), tests) == \
+    assert [case.name for case in later.split(tests)[1]] == ["A.One"]
+    assert names_left(Passed(file, {**environment, "TUTTI_SPIN": "5"}), tests) == \
         ["A.One", "A.Fails", "A.Skips"]
     fake.write_text(FAKE + "# another one\n")
-    assert "A.One" in names_left(Passed(file, "2", environment), tests)
+    assert "A.One" in names_left(Passed(file, environment), tests)
 
 
-def test_a_concurrent_case_counts_in_its_run_alone(fake, tmp_path):
+def test_a_concurrent_case_runs_each_time(fake, tmp_path):
     tests = listed(fake, "A.One")
-    tests[0].setdefault("properties", []).append({"name": "LABELS", "value": ["tsan"]})
-    passed = Passed(tmp_path / "passed.json", "1", {})
+    passed = Passed(tmp_path / "passed.json", {})
     run_tests(tests, tmp_path, 1, time.monotonic() + 30, dict(os.environ), tmp_path / "log",
               passed=passed.add)
-    assert passed.split(tests)[1][0].detail == "ahead"
-    assert names_left(Passed(tmp_path / "passed.json", "2", {}), tests) == ["A.One"]
-    (tmp_path / "passed.json").write_text("half a li")
+    assert not names_left(passed, tests)
+    tests[0].setdefault("properties", []).append({"name": "LABELS", "value": ["tsan"]})
     assert names_left(passed, tests) == ["A.One"]
+    (tmp_path / "passed.json").write_text("half a li")
+    assert names_left(passed, listed(fake, "A.One")) == ["A.One"]

@@ -44,13 +44,6 @@ def test_later_stages_are_built_ahead(script, tmp_path, stages, has_clang, targe
     assert [command.split()[-1] for command in ahead.commands(stages)] == targets
 
 
-def test_sanitized_tests_begin_ahead_in_the_name_of_the_run(script, tmp_path):
-    ahead = script.Ahead(tmp_path, tmp_path / "log", "2", True, "17")
-    assert ahead.commands(["system", "tsan", "asan-ubsan", "fuzz"])[3:] == [
-        "TESTS_RUN=17 tools/test tsan asan-ubsan"]
-    assert len(ahead.commands(["system", "fuzz"])) == 1
-
-
 def test_what_is_built_ahead_ends_with_the_stage(script, tmp_path, monkeypatch):
     """At no other's expense; and a stage that ends in an exception leaves nothing running."""
     bin_ = tmp_path / "bin"

@@ -9,17 +9,17 @@ import threading
 from binaries import Case, case_of, property_of
 
 # Variables that change what is tried; what passed under others has not passed. But not the seeds of
-# a run, and its name.
+# a run.
 TELLING = ("ASAN_", "FUZZ_", "LSAN_", "SYSTEST_", "TESTS_", "TSAN_", "TUTTI_", "UBSAN_")
-NOT_TELLING = {"TESTS_FIRST_SEED", "TESTS_RUN"}
+NOT_TELLING = {"TESTS_FIRST_SEED"}
 
 
 class Passed:
-    """Kept in a file, by binary. A concurrent case (label tsan) counts in the run alone in which it
-    passed, as it may find something new each time."""
+    """Kept in a file, by binary. Not concurrent ones (label tsan), which may find something new each
+    time."""
 
-    def __init__(self, file, run, environment=os.environ):
-        self.file, self.run = file, run
+    def __init__(self, file, environment=os.environ):
+        self.file = file
         told = {name: value for name, value in environment.items()
                 if name.startswith(TELLING) and name not in NOT_TELLING}
         self.told = json.dumps(told, sort_keys=True).encode()
@@ -40,16 +40,14 @@ class Passed:
             return {}
 
     def split(self, tests):
-        """(those to be run, cases that have passed: in this run, or before)."""
+        """(those to be run, cases that have passed before)."""
         kept, left, cases = self.kept(), [], []
         for test in tests:
             binary, name = test.get("command", [""])[0], case_of(test)
             known = kept.get(binary, {}) if name and pathlib.Path(binary).exists() else {}
-            run = known.get("cases", {}).get(name)
-            is_concurrent = "tsan" in property_of(test, "LABELS", [])
-            if run and known["digest"] == self.digest(binary) and \
-                    (run == self.run or not is_concurrent):
-                cases.append(Case(name, "passed", "ahead" if run == self.run else "before"))
+            if name in known.get("cases", ()) and known["digest"] == self.digest(binary) and \
+                    "tsan" not in property_of(test, "LABELS", []):
+                cases.append(Case(name, "passed", ""))
             else:
                 left.append(test)
         return left, cases
@@ -63,8 +61,8 @@ class Passed:
         with self.lock:
             kept = self.kept()
             known = kept.get(binary, {})
-            before = known["cases"] if known.get("digest") == digest else {}
-            kept[binary] = {"digest": digest, "cases": {**before, **dict.fromkeys(names, self.run)}}
+            before = known["cases"] if known.get("digest") == digest else []
+            kept[binary] = {"digest": digest, "cases": sorted({*before, *names})}
             part = self.file.with_suffix(".part")
             part.write_text(json.dumps(kept))
             part.replace(self.file)

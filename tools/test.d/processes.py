@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Processes that tools/test starts: how they end, and what runs beside a stage."""
+"""Processes that tools/test starts: how they end, and builds beside a stage."""
 import contextlib
 import os
 import pathlib
@@ -67,25 +67,20 @@ def running(command, **options):
 
 
 class Ahead:
-    """Builds for later stages, and sanitized tests, beside one stage that leaves some two thirds of
-    the processors' time. They take what nobody else wants, and end with that stage: what is not done
-    by then, or fails, the stages themselves do, and tell. run: the name of the run for which cases
-    pass (passed.py); without one nothing is tested ahead."""
+    """Builds for later stages, beside one that leaves some two thirds of the processors' time. They
+    take what nobody else wants, and end with that stage: what is not done by then, or fails, the
+    stages themselves build, and tell."""
 
-    def __init__(self, folder, log, jobs, has_clang, run=None):
+    def __init__(self, folder, log, jobs, has_clang):
         self.folder, self.log, self.jobs, self.has_clang = folder, log, jobs, has_clang
-        self.run, self.child = run, None
+        self.child = None
 
     def commands(self, stages):
         """None where "system" is not among the stages, which it is that leaves the time."""
         builds = [BUILDS[name] for name in stages if "system" in stages and name in BUILDS]
-        lines = [f"cmake --preset {preset} && cmake --build --preset {preset} -j {self.jobs} "
-                 f"--target {target}" for preset, target in builds
-                 if self.has_clang or preset == "tsan"]
-        tested = [name for name in ("tsan", "asan-ubsan") if name in stages]
-        if lines and tested and self.run:
-            lines.append(f"TESTS_RUN={self.run} tools/test {' '.join(tested)}")
-        return lines
+        return [f"cmake --preset {preset} && cmake --build --preset {preset} -j {self.jobs} "
+                f"--target {target}" for preset, target in builds
+                if self.has_clang or preset == "tsan"]
 
     def start(self, stages):
         lines = self.commands(stages)
