@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the protection of a multicast packet costs: nanoseconds to seal and to unseal one, by each
-// of them (src/transport/carrier/code.h), and beside them what libsodium has besides: AES-256-GCM
-// where the processor has AES, as a cipher and as a code alone (all of the packet is covered,
-// nothing encrypted), and HMAC-SHA-512/256. The least of 250 rounds of 100 packets.
+// of them (src/run/transport/carrier/code.h), and beside them what libsodium has besides:
+// AES-256-GCM where the processor has AES, as a cipher and as a code alone (all of the packet is
+// covered, nothing encrypted), and HMAC-SHA-512/256. The least of 250 rounds of 100 packets.
 //
 //     cmake --build --preset release --target code_bench && build/bin/code_bench
 #include <sodium.h>
@@ -13,8 +13,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "mcast/packet.h"
-#include "transport/carrier/code.h"
+#include "run/mcast/packet.h"
+#include "run/transport/carrier/code.h"
 
 namespace {
 

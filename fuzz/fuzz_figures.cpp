@@ -7,7 +7,7 @@
 
 #include "cli/saved_figures.h"
 #include "cli/skew_options.h"
-#include "price/node_speed.h"
+#include "plan/price/node_speed.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "mcast/group.h"
+#include "run/mcast/group.h"
 
 namespace {
 

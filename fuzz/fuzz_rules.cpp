@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "select/select.h"
+#include "plan/select/select.h"
 
 namespace {
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "check/count.h"
-#include "check/prove.h"
-#include "sched/goal.h"
-#include "sched/list_program.h"
-#include "sched/text.h"
+#include "lab/check/count.h"
+#include "lab/check/prove.h"
+#include "plan/sched/goal.h"
+#include "plan/sched/list_program.h"
+#include "plan/sched/text.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "lab/simulate/node_simulator.h"
 #include "sim/script.h"
-#include "simulate/node_simulator.h"
 
 namespace {
 

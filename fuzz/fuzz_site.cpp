@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/settings.h"
-#include "site/site.h"
+#include "run/site/site.h"
 
 namespace {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "topo/read/hostlist.h"
-#include "topo/read/read.h"
-#include "topo/switch_tree.h"
+#include "base/topo/read/hostlist.h"
+#include "base/topo/read/read.h"
+#include "base/topo/switch_tree.h"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "base/topo/read/hostlist.h"
 #include "cli/fabric_file.h"
-#include "simulate/background.h"
-#include "topo/read/hostlist.h"
+#include "lab/simulate/background.h"
 
 namespace tutti::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "algo/registry.h"
+#include "base/files/whole_file.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "cli/bench_buffers.h"
@@ -23,9 +23,9 @@
 #include "cli/bench_options.h"
 #include "cli/bench_report.h"
 #include "cli/bench_verbs.h"
-#include "files/whole_file.h"
-#include "select/fingerprint.h"
-#include "site/site.h"
+#include "plan/algo/registry.h"
+#include "plan/select/fingerprint.h"
+#include "run/site/site.h"
 
 namespace tutti::cli {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/collectives.h"
 #include "base/text.h"
-#include "explain/svg.h"
+#include "lab/explain/svg.h"
 
 namespace tutti::cli {
 namespace {

@@ -10,9 +10,9 @@
 #include <climits>
 #include <string_view>
 
-#include "arena/process.h"
 #include "mpi/abi/abi.h"
 #include "mpi/abi/bench_force.h"
+#include "run/arena/process.h"
 
 namespace tutti::cli {
 namespace {

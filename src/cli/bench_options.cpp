@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cli/bench_mpi.h"
 #include "cli/command_line.h"
-#include "select/rules.h"
+#include "plan/select/rules.h"
 
 namespace tutti::cli {
 namespace {

@@ -3,7 +3,7 @@
 // moved between one die and two, and every figure of a node hangs on that.
 #pragma once
 
-#include "node/tuning.h"
+#include "run/node/tuning.h"
 
 namespace tutti::cli {
 

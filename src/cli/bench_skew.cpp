@@ -7,8 +7,8 @@
 #include <chrono>
 #include <thread>
 
-#include "arena/process.h"
 #include "base/text.h"
+#include "run/arena/process.h"
 
 namespace tutti::cli {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "adapt/clock_offset.h"
-#include "adapt/skew.h"
 #include "cli/bench_mpi.h"
+#include "run/adapt/clock_offset.h"
+#include "run/adapt/skew.h"
 
 namespace tutti::cli {
 

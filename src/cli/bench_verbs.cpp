@@ -17,9 +17,9 @@
 #include "cli/command_line.h"
 #include "cli/verbs_multicast.h"
 #include "cli/verbs_ways.h"
-#include "engine/context.h"
-#include "site/site.h"
-#include "transport/verbs/library.h"
+#include "run/engine/context.h"
+#include "run/site/site.h"
+#include "run/transport/verbs/library.h"
 
 namespace tutti::cli {
 namespace {

@@ -9,9 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "algo/plan.h"
 #include "base/text.h"
-#include "check/prove.h"
 #include "cli/check_load.h"
 #include "cli/command_line.h"
 #include "cli/fabric.h"
@@ -20,8 +18,10 @@
 #include "cli/progress.h"
 #include "cli/prove.h"
 #include "cli/text_file.h"
-#include "sched/text.h"
-#include "select/rules.h"
+#include "lab/check/prove.h"
+#include "plan/algo/plan.h"
+#include "plan/sched/text.h"
+#include "plan/select/rules.h"
 
 namespace tutti::cli {
 namespace {

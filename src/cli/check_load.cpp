@@ -10,16 +10,16 @@
 
 #include "base/amounts.h"
 #include "base/text.h"
-#include "check/load.h"
-#include "check/prove.h"
+#include "base/topo/read/hostlist.h"
 #include "cli/fabric_file.h"
 #include "cli/job_options.h"
 #include "cli/prove.h"
 #include "cli/scenario_options.h"
-#include "explain/cost.h"
-#include "explain/scenario.h"
-#include "price/bound.h"
-#include "topo/read/hostlist.h"
+#include "lab/check/load.h"
+#include "lab/check/prove.h"
+#include "lab/explain/cost.h"
+#include "lab/explain/scenario.h"
+#include "plan/price/bound.h"
 
 namespace tutti::cli {
 namespace {

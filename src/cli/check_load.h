@@ -4,12 +4,12 @@
 
 #include <functional>
 
-#include "algo/plan.h"
 #include "base/result.h"
+#include "base/topo/placement.h"
 #include "cli/command_line.h"
 #include "cli/fabric.h"
-#include "sched/shape.h"
-#include "topo/placement.h"
+#include "plan/algo/plan.h"
+#include "plan/sched/shape.h"
 
 namespace tutti::cli {
 

@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <string>
 
+#include "base/files/whole_file.h"
 #include "base/text.h"
+#include "base/topo/read/read.h"
 #include "cli/command_line.h"
 #include "cli/process.h"
 #include "cli/text_file.h"
-#include "files/whole_file.h"
-#include "topo/read/read.h"
 
 namespace tutti::cli {
 namespace {

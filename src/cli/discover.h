@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "topo/topology.h"
+#include "base/topo/topology.h"
 
 namespace tutti::cli {
 

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "cli/bench_mpi.h"
-#include "survey/survey.h"
+#include "lab/survey/survey.h"
 
 namespace tutti::cli {
 

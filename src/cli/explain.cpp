@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "algo/plan.h"
 #include "base/text.h"
 #include "cli/check_load.h"
 #include "cli/command_line.h"
@@ -23,16 +22,17 @@
 #include "cli/saved_figures.h"
 #include "cli/scenario_options.h"
 #include "cli/skew_options.h"
-#include "explain/comparison.h"
-#include "explain/cost.h"
-#include "explain/drawing.h"
-#include "explain/node_level.h"
-#include "explain/tree_drawing.h"
-#include "price/parameters.h"
-#include "sched/text.h"
-#include "select/measured.h"
-#include "select/select.h"
-#include "select/skew.h"
+#include "lab/explain/comparison.h"
+#include "lab/explain/cost.h"
+#include "lab/explain/drawing.h"
+#include "lab/explain/node_level.h"
+#include "lab/explain/tree_drawing.h"
+#include "plan/algo/plan.h"
+#include "plan/price/parameters.h"
+#include "plan/sched/text.h"
+#include "plan/select/measured.h"
+#include "plan/select/select.h"
+#include "plan/select/skew.h"
 
 namespace tutti::cli {
 namespace {

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "base/text.h"
-#include "bootstrap/make_multicast.h"
-#include "bootstrap/node_shape.h"
-#include "transport/ud/promises.h"
-#include "transport/verbs/ud.h"
+#include "run/bootstrap/make_multicast.h"
+#include "run/bootstrap/node_shape.h"
+#include "run/transport/ud/promises.h"
+#include "run/transport/verbs/ud.h"
 
 namespace tutti::cli {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <optional>
 
+#include "base/topo/placement.h"
 #include "cli/explain_rdma.h"
-#include "explain/scenario.h"
-#include "topo/placement.h"
+#include "lab/explain/scenario.h"
 
 namespace tutti::cli {
 

@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "algo/plan.h"
 #include "base/text.h"
-#include "bootstrap/verbs_peers.h"
-#include "explain/cost.h"
-#include "sched/program.h"
-#include "transport/verbs/rc.h"
+#include "lab/explain/cost.h"
+#include "plan/algo/plan.h"
+#include "plan/sched/program.h"
+#include "run/bootstrap/verbs_peers.h"
+#include "run/transport/verbs/rc.h"
 
 namespace tutti::cli {
 namespace {

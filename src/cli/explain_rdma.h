@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sched/shape.h"
-#include "select/select.h"
-#include "topo/placement.h"
+#include "base/topo/placement.h"
+#include "plan/sched/shape.h"
+#include "plan/select/select.h"
 
 namespace tutti::cli {
 

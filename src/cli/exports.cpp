@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "algo/plan.h"
 #include "base/text.h"
-#include "explain/cost.h"
-#include "price/parameters.h"
-#include "sched/goal.h"
-#include "sched/smpi.h"
-#include "topo/simgrid.h"
+#include "base/topo/simgrid.h"
+#include "lab/explain/cost.h"
+#include "plan/algo/plan.h"
+#include "plan/price/parameters.h"
+#include "plan/sched/goal.h"
+#include "plan/sched/smpi.h"
 
 namespace tutti::cli {
 namespace {
@@ -26,7 +26,7 @@ namespace {
 double ns_per_byte(uint64_t bytes_per_s) { return 1e9 / static_cast<double>(bytes_per_s); }
 
 // GOAL has some six lines for an operation. An operation is an action of traces or many: fewer
-// operations may still be too many actions (sched/smpi.h), which only making them tells.
+// operations may still be too many actions (plan/sched/smpi.h), which only making them tells.
 constexpr uint64_t kGoalOperationsMax = 1'000'000;
 constexpr uint64_t kSmpiOperationsMax = 4'000'000;
 

@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files/whole_file.h"
 #include "base/result.h"
+#include "base/topo/placement.h"
 #include "cli/command_line.h"
 #include "cli/fabric.h"
-#include "files/whole_file.h"
-#include "sched/shape.h"
-#include "select/select.h"
-#include "topo/placement.h"
+#include "plan/sched/shape.h"
+#include "plan/select/select.h"
 
 namespace tutti::cli {
 

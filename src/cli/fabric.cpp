@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/topo/fabric_of_tree.h"
 #include "cli/parameter_options.h"
-#include "explain/fabric_text.h"
-#include "topo/fabric_of_tree.h"
+#include "lab/explain/fabric_text.h"
 
 namespace tutti::cli {
 namespace {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/topo/fabric.h"
 #include "cli/command_line.h"
 #include "cli/job_options.h"
-#include "price/parameters.h"
-#include "select/predict.h"
-#include "topo/fabric.h"
+#include "plan/price/parameters.h"
+#include "plan/select/predict.h"
 
 namespace tutti::cli {
 

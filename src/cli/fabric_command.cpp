@@ -9,16 +9,16 @@
 #include <utility>
 #include <vector>
 
+#include "base/files/whole_file.h"
 #include "base/text.h"
+#include "base/topo/read/read.h"
 #include "cli/command_line.h"
 #include "cli/discover.h"
 #include "cli/fabric_file.h"
 #include "cli/job_options.h"
 #include "cli/scenario_options.h"
-#include "explain/fabric_drawing.h"
-#include "explain/fabric_text.h"
-#include "files/whole_file.h"
-#include "topo/read/read.h"
+#include "lab/explain/fabric_drawing.h"
+#include "lab/explain/fabric_text.h"
 
 namespace tutti::cli {
 namespace {

@@ -7,10 +7,10 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "base/topo/read/hostlist.h"
+#include "base/topo/read/read.h"
 #include "cli/text_file.h"
-#include "site/fabric_search.h"
-#include "topo/read/hostlist.h"
-#include "topo/read/read.h"
+#include "run/site/fabric_search.h"
 
 namespace tutti::cli {
 namespace {

@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/topo/topology.h"
 #include "cli/command_line.h"
-#include "explain/fabric_text.h"
-#include "topo/topology.h"
+#include "lab/explain/fabric_text.h"
 
 namespace tutti::cli {
 
 // By the file's name.
 Result<topo::Topology> read_fabric_file(const std::string& name);
 // `others`: the words that are no options and may name the file. Where neither they nor --fabric
-// do, the file is searched for (site/fabric_search.h). `command`: for messages.
+// do, the file is searched for (run/site/fabric_search.h). `command`: for messages.
 Result<topo::Topology> read_named_topology(std::string_view command,
                                            const CommandLine& command_line,
                                            std::span<const std::string> others);

@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/files/whole_file.h"
 #include "base/text.h"
+#include "base/topo/placement.h"
+#include "base/topo/read/hostlist.h"
 #include "cli/command_line.h"
 #include "cli/fabric_file.h"
 #include "cli/job_options.h"
-#include "files/whole_file.h"
-#include "generate/allreduce.h"
-#include "topo/placement.h"
-#include "topo/read/hostlist.h"
+#include "lab/generate/allreduce.h"
 
 namespace tutti::cli {
 namespace {

@@ -13,6 +13,7 @@
 #include "base/settings.h"
 #include "base/text.h"
 #include "cli/command_line.h"
+#include "base/topo/read/read.h"
 #include "cli/launch.h"
 #include "cli/libraries.h"
 #include "cli/machine.h"
@@ -20,11 +21,10 @@
 #include "cli/process.h"
 #include "cli/settings_page.h"
 #include "cli/speeds.h"
-#include "select/rules.h"
-#include "site/fabric_search.h"
-#include "site/site.h"
-#include "site/tuned_search.h"
-#include "topo/read/read.h"
+#include "plan/select/rules.h"
+#include "run/site/fabric_search.h"
+#include "run/site/site.h"
+#include "run/site/tuned_search.h"
 #include "tutti/tutti.h"
 
 namespace tutti::cli {

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/topo/read/hostlist.h"
 #include "cli/fabric_file.h"
-#include "explain/fabric_text.h"
-#include "topo/read/hostlist.h"
+#include "lab/explain/fabric_text.h"
 
 namespace tutti::cli {
 namespace {

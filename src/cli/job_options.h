@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/topo/placement.h"
+#include "base/topo/switch_tree.h"
 #include "cli/command_line.h"
-#include "topo/placement.h"
-#include "topo/switch_tree.h"
 
 namespace tutti::cli {
 

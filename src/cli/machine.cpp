@@ -16,15 +16,15 @@
 #include <set>
 #include <utility>
 
-#include "arena/xpmem.h"
 #include "base/memory_file.h"
 #include "base/text.h"
-#include "node/kernels/kernels.h"
-#include "topo/node_topology.h"
-#include "transport/carrier/code.h"
-#include "transport/ud/datagrams.h"
-#include "transport/verbs/library.h"
-#include "transport/verbs/rc.h"
+#include "base/topo/node_topology.h"
+#include "run/arena/xpmem.h"
+#include "run/node/kernels/kernels.h"
+#include "run/transport/carrier/code.h"
+#include "run/transport/ud/datagrams.h"
+#include "run/transport/verbs/library.h"
+#include "run/transport/verbs/rc.h"
 
 namespace tutti::cli {
 namespace {

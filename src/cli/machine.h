@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/settings.h"
-#include "transport/verbs/device.h"
+#include "run/transport/verbs/device.h"
 
 namespace tutti::cli {
 

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "algo/plan.h"
 #include "base/text.h"
 #include "cli/saved_figures.h"
 #include "cli/scenario_options.h"
+#include "plan/algo/plan.h"
 
 namespace tutti::cli {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "base/result.h"
 #include "cli/command_line.h"
-#include "explain/scenario.h"
-#include "select/by_price.h"
+#include "lab/explain/scenario.h"
+#include "plan/select/by_price.h"
 
 namespace tutti::cli {
 

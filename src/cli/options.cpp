@@ -9,9 +9,9 @@
 
 #include "base/text.h"
 #include "cli/command_line.h"
+#include "base/topo/node_topology.h"
 #include "cli/settings_page.h"
-#include "select/rules.h"
-#include "topo/node_topology.h"
+#include "plan/select/rules.h"
 
 namespace tutti::cli {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "cli/text_file.h"
-#include "select/parameters.h"
-#include "select/rules.h"
+#include "plan/select/parameters.h"
+#include "plan/select/rules.h"
 
 namespace tutti::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "cli/command_line.h"
-#include "price/parameters.h"
+#include "plan/price/parameters.h"
 
 namespace tutti::cli {
 

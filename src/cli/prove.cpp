@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <set>
 
-#include "algo/plan.h"
 #include "base/text.h"
-#include "check/prove.h"
-#include "explain/scenario.h"
-#include "select/rules.h"
+#include "lab/check/prove.h"
+#include "lab/explain/scenario.h"
+#include "plan/algo/plan.h"
+#include "plan/select/rules.h"
 
 namespace tutti::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "algo/registry.h"
-#include "sched/shape.h"
-#include "topo/placement.h"
+#include "base/topo/placement.h"
+#include "plan/algo/registry.h"
+#include "plan/sched/shape.h"
 
 namespace tutti::cli {
 

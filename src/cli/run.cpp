@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <map>
 
+#include "base/files/report_name.h"
+#include "base/files/whole_file.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "cli/bench_host.h"
@@ -19,9 +21,7 @@
 #include "cli/options.h"
 #include "cli/process.h"
 #include "cli/rewrite.h"
-#include "files/report_name.h"
-#include "files/whole_file.h"
-#include "site/site.h"
+#include "run/site/site.h"
 
 namespace tutti::cli {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "cli/command_line.h"
-#include "explain/node_level.h"
+#include "lab/explain/node_level.h"
 
 namespace tutti::cli {
 

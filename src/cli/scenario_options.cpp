@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/parameter_options.h"
-#include "select/by_price.h"
-#include "select/measured.h"
-#include "site/site.h"
+#include "plan/select/by_price.h"
+#include "plan/select/measured.h"
+#include "run/site/site.h"
 
 namespace tutti::cli {
 

@@ -13,7 +13,7 @@
 #include "cli/command_line.h"
 #include "cli/fabric.h"
 #include "cli/job_options.h"
-#include "explain/scenario.h"
+#include "lab/explain/scenario.h"
 
 namespace tutti::cli {
 

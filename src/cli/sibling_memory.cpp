@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "arena/peer_memory.h"
 #include "base/fd.h"
+#include "run/arena/peer_memory.h"
 
 namespace tutti::cli {
 namespace {

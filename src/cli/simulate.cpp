@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "algo/plan.h"
 #include "base/text.h"
 #include "cli/background_options.h"
 #include "cli/command_line.h"
@@ -19,11 +18,12 @@
 #include "cli/saved_figures.h"
 #include "cli/scenario_options.h"
 #include "cli/skew_options.h"
-#include "explain/cost.h"
-#include "price/bound.h"
-#include "price/node_speed.h"
-#include "select/select.h"
-#include "simulate/simulate.h"
+#include "lab/explain/cost.h"
+#include "lab/simulate/simulate.h"
+#include "plan/algo/plan.h"
+#include "plan/price/bound.h"
+#include "plan/price/node_speed.h"
+#include "plan/select/select.h"
 
 namespace tutti::cli {
 namespace {
@@ -161,7 +161,7 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     const auto result = simulate(std::move(request));
     if (!result && result.error().code == ErrorCode::kOff) return too_many();
     if (!result) return result.error();
-    const price::Cost cost = explain::cost_of(algorithm, shape, placement, tuning);
+    const explain::Cost cost = explain::cost_of(algorithm, shape, placement, tuning);
     const auto& found = result.value();
     const auto bound = static_cast<double>(
         std::max<uint64_t>(price::bound_ns(shape, placement, around.named.fabric), 1));

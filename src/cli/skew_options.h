@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "adapt/skew.h"
 #include "base/result.h"
+#include "run/adapt/skew.h"
 
 namespace tutti::cli {
 

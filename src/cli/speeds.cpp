@@ -18,19 +18,19 @@
 #include <utility>
 #include <vector>
 
-#include "arena/arena.h"
-#include "arena/peer_memory.h"
 #include "base/clock.h"
 #include "base/step.h"
-#include "bootstrap/node_facts.h"
-#include "bootstrap/node_shape.h"
+#include "base/topo/node_topology.h"
 #include "cli/sibling_memory.h"
-#include "engine/context.h"
-#include "engine/wait.h"
-#include "explain/node_figures.h"
-#include "node/meter.h"
-#include "node/team.h"
-#include "topo/node_topology.h"
+#include "lab/explain/node_figures.h"
+#include "run/arena/arena.h"
+#include "run/arena/peer_memory.h"
+#include "run/bootstrap/node_facts.h"
+#include "run/bootstrap/node_shape.h"
+#include "run/engine/context.h"
+#include "run/engine/wait.h"
+#include "run/node/meter.h"
+#include "run/node/team.h"
 
 namespace tutti::cli {
 namespace {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files/whole_file.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "cli/bench_host.h"
@@ -25,9 +26,8 @@
 #include "cli/run.h"
 #include "cli/text_file.h"
 #include "cli/tune_job.h"
-#include "files/whole_file.h"
-#include "site/site.h"
-#include "site/tuned_search.h"
+#include "run/site/site.h"
+#include "run/site/tuned_search.h"
 
 namespace tutti::cli {
 namespace {

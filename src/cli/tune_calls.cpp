@@ -11,8 +11,8 @@
 #include "cli/bench_cell.h"
 #include "cli/fabric_file.h"
 #include "cli/tune_job.h"
-#include "select/rules.h"
-#include "tune/plan.h"
+#include "lab/tune/plan.h"
+#include "plan/select/rules.h"
 
 namespace tutti::cli {
 namespace {

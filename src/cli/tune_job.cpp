@@ -11,17 +11,17 @@
 #include <ctime>
 #include <map>
 
-#include "arena/process.h"
+#include "base/files/whole_file.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "cli/bench_cell.h"
 #include "cli/bench_host.h"
 #include "cli/text_file.h"
-#include "explain/fabric_text.h"
-#include "files/whole_file.h"
-#include "site/fabric_search.h"
-#include "site/site.h"
-#include "site/tuned_search.h"
+#include "lab/explain/fabric_text.h"
+#include "run/arena/process.h"
+#include "run/site/fabric_search.h"
+#include "run/site/site.h"
+#include "run/site/tuned_search.h"
 
 namespace tutti::cli {
 namespace {

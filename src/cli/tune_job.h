@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/topo/placement.h"
 #include "cli/bench_mpi.h"
-#include "engine/context.h"
-#include "select/rules.h"
-#include "site/job_fabric.h"
-#include "topo/placement.h"
-#include "tune/file.h"
-#include "tune/rules.h"
+#include "lab/tune/file.h"
+#include "lab/tune/rules.h"
+#include "plan/select/rules.h"
+#include "run/engine/context.h"
+#include "run/site/job_fabric.h"
 
 namespace tutti::cli {
 

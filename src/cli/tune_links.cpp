@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/topo/fabric_of_tree.h"
 #include "cli/bench_limits.h"
 #include "cli/experiments.h"
 #include "cli/tune_job.h"
-#include "node/kernels/kernels.h"
-#include "topo/fabric_of_tree.h"
+#include "run/node/kernels/kernels.h"
 
 namespace tutti::cli {
 namespace {

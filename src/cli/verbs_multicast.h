@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "transport/verbs/ud.h"
+#include "run/transport/verbs/ud.h"
 
 namespace tutti::cli {
 

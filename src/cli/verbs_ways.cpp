@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/assert.h"
-#include "transport/verbs/send.h"
+#include "run/transport/verbs/send.h"
 
 namespace tutti::cli {
 namespace {

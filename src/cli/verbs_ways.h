@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "transport/verbs/device.h"
+#include "run/transport/verbs/device.h"
 
 namespace tutti::cli {
 

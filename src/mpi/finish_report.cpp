@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "files/whole_file.h"
+#include "base/files/whole_file.h"
 #include "mpi/comm_state.h"
 #include "mpi/front.h"
 #include "mpi/report_file.h"

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "files/report_name.h"
-#include "files/whole_file.h"
+#include "base/files/report_name.h"
+#include "base/files/whole_file.h"
 
 namespace tutti::mpi {
 

@@ -14,11 +14,11 @@
 
 #include "base/fd.h"
 #include "conformance/memory_datagrams.h"
-#include "transport/carrier/feed.h"
-#include "transport/carrier/ring.h"
-#include "transport/carrier/route.h"
-#include "transport/ud/datagrams.h"
-#include "transport/verbs/library.h"
+#include "run/transport/carrier/feed.h"
+#include "run/transport/carrier/ring.h"
+#include "run/transport/carrier/route.h"
+#include "run/transport/ud/datagrams.h"
+#include "run/transport/verbs/library.h"
 
 namespace tutti::test {
 namespace {

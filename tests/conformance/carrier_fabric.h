@@ -8,8 +8,8 @@
 
 #include "conformance/fake_ud.h"
 #include "conformance/multicast_fabrics.h"
-#include "transport/carrier/carrier.h"
-#include "transport/udp/datagrams.h"
+#include "run/transport/carrier/carrier.h"
+#include "run/transport/udp/datagrams.h"
 
 namespace tutti::test {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What transport/carrier/datagrams.h promises, for every fabric. A new one is one line in
+// What run/transport/carrier/datagrams.h promises, for every fabric. A new one is one line in
 // fabrics().
-#include "transport/udp/datagrams.h"
+#include "run/transport/udp/datagrams.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 #include "conformance/allocations.h"
 #include "conformance/fake_ud.h"
 #include "conformance/memory_datagrams.h"
-#include "transport/ud/datagrams.h"
+#include "run/transport/ud/datagrams.h"
 
 namespace tutti::test {
 namespace {

@@ -8,11 +8,11 @@
 #include "conformance/fake_verbs.h"
 #include "conformance/first_team.h"
 #include "conformance/mailbox.h"
-#include "transport/faulty/faulty.h"
-#include "transport/p2p/p2p.h"
-#include "transport/routes/routes.h"
-#include "transport/sim/world.h"
-#include "transport/verbs/rc.h"
+#include "run/transport/faulty/faulty.h"
+#include "run/transport/p2p/p2p.h"
+#include "run/transport/routes/routes.h"
+#include "run/transport/sim/world.h"
+#include "run/transport/verbs/rc.h"
 
 namespace tutti::test {
 namespace {

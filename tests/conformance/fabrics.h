@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/transport.h"
+#include "run/transport/transport.h"
 
 namespace tutti::test {
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "transport/verbs/ud.h"
+#include "run/transport/verbs/ud.h"
 
 namespace tutti::test {
 

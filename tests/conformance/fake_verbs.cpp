@@ -11,8 +11,8 @@
 
 #include "base/assert.h"
 #include "base/fd.h"
-#include "transport/verbs/send.h"
-#include "transport/verbs/slots.h"
+#include "run/transport/verbs/send.h"
+#include "run/transport/verbs/slots.h"
 
 namespace tutti::test {
 namespace {

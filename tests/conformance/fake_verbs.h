@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/prng.h"
-#include "transport/verbs/device.h"
+#include "run/transport/verbs/device.h"
 
 namespace tutti::test {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "transport/verbs/device.h"
-#include "transport/verbs/links.h"
-#include "transport/verbs/rc.h"
+#include "run/transport/verbs/device.h"
+#include "run/transport/verbs/links.h"
+#include "run/transport/verbs/rc.h"
 
 namespace tutti::test {
 

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "transport/carrier/datagrams.h"
+#include "run/transport/carrier/datagrams.h"
 
 namespace tutti::test {
 

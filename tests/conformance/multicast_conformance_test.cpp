@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What transport/multicast.h promises, for every implementation.
+// What run/transport/multicast.h promises, for every implementation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include "base/prng.h"
 #include "conformance/allocations.h"
 #include "conformance/multicast_fabrics.h"
-#include "transport/multicast.h"
+#include "run/transport/multicast.h"
 
 namespace tutti::test {
 namespace {

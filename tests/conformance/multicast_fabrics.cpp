@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "conformance/carrier_fabric.h"
-#include "transport/faulty/faulty_multicast.h"
-#include "transport/sim/world.h"
+#include "run/transport/faulty/faulty_multicast.h"
+#include "run/transport/sim/world.h"
 
 namespace tutti::test {
 namespace {

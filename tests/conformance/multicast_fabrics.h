@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/multicast.h"
+#include "run/transport/multicast.h"
 
 namespace tutti::test {
 

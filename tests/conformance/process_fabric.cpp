@@ -13,7 +13,7 @@
 #include "conformance/allocations.h"
 #include "conformance/fabrics.h"
 #include "conformance/mailbox.h"
-#include "transport/p2p/p2p.h"
+#include "run/transport/p2p/p2p.h"
 
 namespace tutti::test {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/prng.h"
 #include "conformance/mailbox.h"
-#include "transport/p2p/p2p.h"
+#include "run/transport/p2p/p2p.h"
 
 namespace tutti::test {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What transport.h promises, for every implementation.
-#include "transport/transport.h"
+#include "run/transport/transport.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `tutti generate`. What it makes runs in tests/system/test_generate.py; after a change of
-// src/generate/allreduce.c.in the file below tests/golden/generated is made anew by the command in
-// its head.
+// src/lab/generate/allreduce.c.in the file below tests/golden/generated is made anew by the command
+// in its head.
 #include "golden/transcript.h"
 
 namespace tutti::golden {

@@ -6,7 +6,7 @@
 #include <bit>
 #include <numeric>
 
-#include "check/count.h"
+#include "lab/check/count.h"
 #include "property/shapes.h"
 
 namespace tutti::algo {
@@ -563,8 +563,9 @@ TEST(Formulas, ReduceScatterBlockDirect) {
     });
 }
 
-// Long schedules are priced by it (select/many_hosts.h). What is posted at once counts once there:
-// direct's receives, which are more than two rounds, and multicasts, of which some are under way.
+// Long schedules are priced by it (plan/select/many_hosts.h). What is posted at once counts once
+// there: direct's receives, which are more than two rounds, and multicasts, of which some are under
+// way.
 TEST(Formulas, NoChainIsLongerThanTheLaw) {
     for (const Algorithm& algorithm : algorithms()) {
         if (algorithm.name == "direct" || algorithm.name == "multicast") continue;

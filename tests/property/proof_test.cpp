@@ -3,7 +3,7 @@
 // primes beyond, every root (a sample of them beyond 64 ranks), sizes at the edges.
 #include <gtest/gtest.h>
 
-#include "check/prove.h"
+#include "lab/check/prove.h"
 #include "property/shapes.h"
 
 namespace tutti::algo {

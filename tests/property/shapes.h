@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "algo/registry.h"
-#include "sched/program.h"
-#include "topo/placement.h"
+#include "base/topo/placement.h"
+#include "plan/algo/registry.h"
+#include "plan/sched/program.h"
 
 namespace tutti::algo {
 

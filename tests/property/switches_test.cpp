@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "algo/plan.h"
 #include "base/prng.h"
-#include "check/count.h"
-#include "check/prove.h"
+#include "lab/check/count.h"
+#include "lab/check/prove.h"
+#include "plan/algo/plan.h"
 #include "property/shapes.h"
-#include "unit/topo/switch_trees.h"
+#include "unit/base/topo/switch_trees.h"
 
 namespace tutti::algo {
 namespace {

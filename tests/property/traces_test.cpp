@@ -7,10 +7,10 @@
 #include <sstream>
 #include <tuple>
 
-#include "algo/plan.h"
-#include "check/count.h"
+#include "lab/check/count.h"
+#include "plan/algo/plan.h"
+#include "plan/sched/smpi.h"
 #include "property/shapes.h"
-#include "sched/smpi.h"
 
 namespace tutti::algo {
 namespace {

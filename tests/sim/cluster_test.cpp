@@ -8,11 +8,11 @@
 #include <memory>
 #include <numeric>
 
-#include "algo/plan.h"
+#include "lab/simulate/cluster_simulator.h"
+#include "plan/algo/plan.h"
 #include "sim/multicast_mix.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
-#include "simulate/cluster_simulator.h"
 
 namespace tutti::test {
 namespace {
@@ -91,7 +91,7 @@ sched::Shape shape_of(const Spec& spec, uint32_t ranks) {
     return shape;
 }
 
-// As sched/program.h names buffers. In place, one of them stands inside the other.
+// As plan/sched/program.h names buffers. In place, one of them stands inside the other.
 exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {
     exec::Arguments arguments{call.send, call.recv, call.reducer};
     switch (call.collective) {

@@ -13,10 +13,10 @@
 #include <memory>
 #include <vector>
 
+#include "lab/simulate/node_simulator.h"
 #include "sim/cache_lines.h"
 #include "sim/line_trap.h"
 #include "sim/script.h"
-#include "simulate/node_simulator.h"
 
 namespace tutti::test {
 

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "bootstrap/node_shape.h"
-#include "node/detail.h"
-#include "node/quick_tree.h"
+#include "lab/simulate/node_simulator.h"
+#include "run/bootstrap/node_shape.h"
+#include "run/node/detail.h"
+#include "run/node/quick_tree.h"
 #include "sim/line_trace.h"
 #include "sim/script.h"
-#include "simulate/node_simulator.h"
 
 namespace tutti::test {
 namespace {

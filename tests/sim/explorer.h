@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "node/detail.h"
+#include "lab/simulate/node_simulator.h"
+#include "run/node/detail.h"
 #include "sim/script.h"
-#include "simulate/node_simulator.h"
 
 namespace tutti::test {
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "node/quick_tree.h"
+#include "run/node/quick_tree.h"
 #include "sim/machines.h"
 
 namespace tutti::test {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "transport/carrier/feed.h"
+#include "run/transport/carrier/feed.h"
 
 namespace tutti::test {
 

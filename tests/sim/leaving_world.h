@@ -14,11 +14,11 @@
 
 #include "base/prng.h"
 #include "conformance/mailbox.h"
+#include "run/transport/carrier/membership.h"
+#include "run/transport/carrier/route.h"
+#include "run/transport/p2p/p2p.h"
 #include "sim/mcast_world.h"
-#include "transport/carrier/membership.h"
-#include "transport/carrier/route.h"
-#include "transport/p2p/p2p.h"
-#include "unit/transport/carrier/ring_support.h"
+#include "unit/run/transport/carrier/ring_support.h"
 
 namespace tutti::test {
 

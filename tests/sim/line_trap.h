@@ -7,7 +7,7 @@
 #include <functional>
 #include <span>
 
-#include "node/slice.h"
+#include "run/node/slice.h"
 
 namespace tutti::test {
 

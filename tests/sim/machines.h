@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "bootstrap/node_shape.h"
+#include "base/topo/node_topology.h"
+#include "run/bootstrap/node_shape.h"
 #include "sim/core_simulator.h"
-#include "topo/node_topology.h"
 
 namespace tutti::test {
 

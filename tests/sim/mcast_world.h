@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "mcast/group.h"
+#include "run/mcast/group.h"
 
 namespace tutti::test {
 

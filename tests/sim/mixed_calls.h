@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "lab/simulate/node_simulator.h"
 #include "sim/script.h"
-#include "simulate/node_simulator.h"
 
 namespace tutti::test {
 

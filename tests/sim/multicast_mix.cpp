@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sched/list_program.h"
+#include "plan/sched/list_program.h"
 
 namespace tutti::test {
 namespace {

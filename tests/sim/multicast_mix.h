@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "exec/executor.h"
-#include "sched/program.h"
+#include "plan/sched/program.h"
+#include "run/exec/executor.h"
 
 namespace tutti::test {
 

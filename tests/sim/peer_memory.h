@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/prng.h"
-#include "node/peer_memory.h"
+#include "run/node/peer_memory.h"
 
 namespace tutti::test {
 

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <vector>
 
-#include "algo/plan.h"
-#include "select/predict.h"
-#include "simulate/simulate.h"
+#include "lab/simulate/simulate.h"
+#include "plan/algo/plan.h"
+#include "plan/select/predict.h"
 
 namespace tutti {
 namespace {

@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "base/collectives.h"
+#include "lab/simulate/node_simulator.h"
 #include "sim/mixed_calls.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
-#include "simulate/node_simulator.h"
 
 namespace tutti::test {
 namespace {

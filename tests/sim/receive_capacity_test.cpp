@@ -10,7 +10,7 @@
 #include <mutex>
 
 #include "sim/seeds.h"
-#include "unit/engine/hosts.h"
+#include "unit/run/engine/hosts.h"
 
 namespace tutti::test {
 namespace {

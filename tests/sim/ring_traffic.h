@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "conformance/mailbox.h"
+#include "run/transport/carrier/feed.h"
+#include "run/transport/carrier/route.h"
+#include "run/transport/p2p/p2p.h"
 #include "sim/mcast_world.h"
-#include "transport/carrier/feed.h"
-#include "transport/carrier/route.h"
-#include "transport/p2p/p2p.h"
-#include "unit/transport/carrier/ring_support.h"
+#include "unit/run/transport/carrier/ring_support.h"
 
 namespace tutti::test {
 

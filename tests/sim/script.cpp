@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "node/kernels/kernels.h"
+#include "run/node/kernels/kernels.h"
 
 namespace tutti::test {
 namespace {

@@ -10,9 +10,10 @@
 
 namespace tutti::test {
 
-// TUTTI_SEED=N runs this one alone. Else they begin at TESTS_FIRST_SEED, which tools/test takes from
-// the commit, or at 1. There are TUTTI_SEEDS of them, or `count`; under TESTS_BRIEF (make check, and
-// sanitizers, five to ten times slower) a twentieth of that, under TESTS_LONG (make nightly) ten times.
+// TUTTI_SEED=N runs this one alone. Else they begin at TESTS_FIRST_SEED, which tools/test takes
+// from the commit, or at 1. There are TUTTI_SEEDS of them, or `count`; under TESTS_BRIEF (make
+// check, and sanitizers, five to ten times slower) a twentieth of that, under TESTS_LONG (make
+// nightly) ten times.
 struct Seeds {
     uint64_t first = 1;
     uint64_t count = 1;

@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "bootstrap/node_shape.h"
-#include "node/algorithms.h"
-#include "node/offer.h"
-#include "node/tuner.h"
+#include "lab/simulate/node_simulator.h"
+#include "run/bootstrap/node_shape.h"
+#include "run/node/algorithms.h"
+#include "run/node/offer.h"
+#include "run/node/tuner.h"
 #include "sim/peer_memory.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
-#include "simulate/node_simulator.h"
 
 namespace tutti::test {
 namespace {

@@ -7,15 +7,15 @@
 #include <memory>
 
 #include "base/collectives.h"
-#include "node/algorithms.h"
-#include "node/offer.h"
+#include "base/topo/node_topology.h"
+#include "lab/simulate/node_simulator.h"
+#include "run/node/algorithms.h"
+#include "run/node/offer.h"
 #include "sim/explorer.h"
 #include "sim/mixed_calls.h"
 #include "sim/peer_memory.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
-#include "simulate/node_simulator.h"
-#include "topo/node_topology.h"
 
 namespace tutti::test {
 namespace {

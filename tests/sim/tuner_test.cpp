@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Teams that measure themselves in virtual time, on machines made up here: all ranks come to the
 // same tuning, whoever is late, and it is the one that the machine asks for.
-#include "node/tuner.h"
+#include "run/node/tuner.h"
 
 #include <gtest/gtest.h>
 
@@ -11,15 +11,15 @@
 #include <set>
 #include <vector>
 
-#include "bootstrap/node_shape.h"
-#include "node/detail.h"
-#include "node/meter.h"
-#include "node/offer.h"
-#include "node/quick_tree.h"
+#include "lab/simulate/node_simulator.h"
+#include "run/bootstrap/node_shape.h"
+#include "run/node/detail.h"
+#include "run/node/meter.h"
+#include "run/node/offer.h"
+#include "run/node/quick_tree.h"
 #include "sim/peer_memory.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
-#include "simulate/node_simulator.h"
 
 namespace tutti::test {
 namespace {

@@ -11,7 +11,7 @@ import tempfile
 
 import pytest
 
-from harness import NIGHT, PRELOAD, TUTTI
+from harness import NIGHT, PRELOAD, ROOT, TUTTI
 
 GLIBC = (2, 28)
 SHARED = PRELOAD.with_name("libtutti.so")
@@ -105,6 +105,13 @@ def test_exports_mpi_and_what_musl_looks_for():
     assert len(mine) > 50
     assert names - mine == {f"{name}@@TUTTI_OTHER_C_LIBRARY" for name in
                             ("__libc_start_main", "stdin")} | {"TUTTI_OTHER_C_LIBRARY"}
+
+
+def test_nothing_of_the_lab_is_preloaded():
+    """src/lab looks from outside: the command alone links it."""
+    lab = {room.name for room in (ROOT / "src/lab").iterdir() if room.is_dir()}
+    rooms = set(re.findall(r"\btutti::(\w+)::", run("nm", "-C", PRELOAD)))
+    assert "engine" in rooms and not rooms & lab, rooms
 
 
 ASKS_WITHOUT_VERSION = r"""

@@ -12,14 +12,14 @@ HOUSE = {
     "src/base/CMakeLists.txt": "tutti_room(base SOURCES base.cpp)\n",
     "src/base/base.h": SPDX + "#pragma once\n",
     "src/base/base.cpp": SPDX + '#include "base/base.h"\n',
-    "src/node/CMakeLists.txt": "tutti_room(node ALLOW base SOURCES node.cpp LINK other)\n",
-    "src/node/node.h": SPDX + "#pragma once\n",
-    "src/node/node.cpp": SPDX + '#include "base/base.h"\n#include "node/node.h"\n',
-    "src/node/deep/CMakeLists.txt": "tutti_room(node_deep ALLOW base node SOURCES deep.cpp)\n",
-    "src/node/deep/deep.h": SPDX + "#pragma once\n",
-    "src/node/deep/deep.cpp": SPDX + '#include "node/deep/deep.h"\n#include "node/node.h"\n',
-    "src/engine/CMakeLists.txt": "tutti_room(engine ALLOW base node\n  SOURCES engine.cpp)\n",
-    "src/engine/engine.cpp": SPDX + '#include "node/node.h"\nvoid f() { steady_clock::now(); }\n',
+    "src/run/node/CMakeLists.txt": "tutti_room(node ALLOW base SOURCES node.cpp LINK other)\n",
+    "src/run/node/node.h": SPDX + "#pragma once\n",
+    "src/run/node/node.cpp": SPDX + '#include "base/base.h"\n#include "run/node/node.h"\n',
+    "src/run/node/deep/CMakeLists.txt": "tutti_room(node_deep ALLOW base node SOURCES deep.cpp)\n",
+    "src/run/node/deep/deep.h": SPDX + "#pragma once\n",
+    "src/run/node/deep/deep.cpp": SPDX + '#include "run/node/deep/deep.h"\n#include "run/node/node.h"\n',
+    "src/run/engine/CMakeLists.txt": "tutti_room(engine ALLOW base node\n  SOURCES engine.cpp)\n",
+    "src/run/engine/engine.cpp": SPDX + '#include "run/node/node.h"\nvoid f() { steady_clock::now(); }\n',
     "src/mpi/CMakeLists.txt": "add_library(tutti_ompi SHARED front.cpp)\n",
     "src/mpi/front.cpp": SPDX + '#include "tutti/tutti.h"\n',
     "include/tutti/tutti.h": "/* SPDX-License-Identifier: BSD-3-Clause */\n",
@@ -54,29 +54,29 @@ def test_an_empty_house_is_no_clean_house(tmp_path):
 @pytest.mark.parametrize("name, text, expected", [
     ("src/base/base.cpp", '#include "base/base.h"\n', "no SPDX"),
     ("tools/helper", "#!/bin/sh\n", "no SPDX"),
-    ("src/base/base.cpp", SPDX + '#include "base/base.h"\n#include "node/node.h"\n',
-     "base.cpp:3: room base may not include node/node.h"),
-    ("src/node/node.cpp", SPDX + '#include "node/node.h"\n#include "node/deep/deep.h"\n',
-     "node.cpp:3: room node may not include node/deep/deep.h"),
-    ("src/node/more.h", SPDX + "#include <sodium.h>\n", "sodium.h belongs to transport/carrier"),
+    ("src/base/base.cpp", SPDX + '#include "base/base.h"\n#include "run/node/node.h"\n',
+     "base.cpp:3: room base may not include run/node/node.h"),
+    ("src/run/node/node.cpp", SPDX + '#include "run/node/node.h"\n#include "run/node/deep/deep.h"\n',
+     "node.cpp:3: room node may not include run/node/deep/deep.h"),
+    ("src/run/node/more.h", SPDX + "#include <sodium.h>\n", "sodium.h belongs to transport/carrier"),
     ("src/mpi/front.cpp", SPDX + '#include "base/base.h"\n', "room mpi may not include base"),
-    ("src/node/more.h", SPDX + "#include <infiniband/verbs.h>\n", "verbs headers"),
-    ("src/node/node.cpp", SPDX + '#include "node/node.h"\nauto t = std::chrono::steady_clock::now();',
+    ("src/run/node/more.h", SPDX + "#include <infiniband/verbs.h>\n", "verbs headers"),
+    ("src/run/node/node.cpp", SPDX + '#include "run/node/node.h"\nauto t = std::chrono::steady_clock::now();',
      "node.cpp:3: steady_clock"),
-    ("src/node/node.cpp", SPDX + '#include "node/node.h"\nvoid f() {\n    goto end;\n}\n',
+    ("src/run/node/node.cpp", SPDX + '#include "run/node/node.h"\nvoid f() {\n    goto end;\n}\n',
      "node.cpp:4: goto"),
-    ("src/node/node.cpp", SPDX + '#include "node/node.h"\n// TO' 'DO: mend it\n',
+    ("src/run/node/node.cpp", SPDX + '#include "run/node/node.h"\n// TO' 'DO: mend it\n',
      "without an issue number"),
-    ("src/node/node.cpp", SPDX + '#include "node/node.h"\n' + body(71), "long_one has 71 lines"),
-    ("src/node/node.cpp", SPDX + '#include "node/node.h"\nnamespace a {\nstruct S {\n' +
+    ("src/run/node/node.cpp", SPDX + '#include "run/node/node.h"\n' + body(71), "long_one has 71 lines"),
+    ("src/run/node/node.cpp", SPDX + '#include "run/node/node.h"\nnamespace a {\nstruct S {\n' +
      body(71, "int get(int a) const {", "    ") + "};\n}\n", "get has 71 lines"),
-    ("src/node/node.cpp", SPDX + '#include "node/node.h"\n' +
+    ("src/run/node/node.cpp", SPDX + '#include "run/node/node.h"\n' +
      body(71, "S::S(int a) : b_{a}, c_(a) {"), "S has 71 lines"),
-    ("src/node/node.cpp", SPDX + '#include "node/node.h"\n' + "int a;\n" * 499, "501 lines"),
+    ("src/run/node/node.cpp", SPDX + '#include "run/node/node.h"\n' + "int a;\n" * 499, "501 lines"),
     ("tools/long.py", "# SPDX-License-Identifier: BSD-3-Clause\ndef f():\n" + "    a = 1\n" * 70,
      "f has 71 lines"),
-    ("src/node/forgotten.cpp", SPDX, "no CMakeLists.txt names this source"),
-    ("src/node/forgotten.h", SPDX, "nobody includes this header"),
+    ("src/run/node/forgotten.cpp", SPDX, "no CMakeLists.txt names this source"),
+    ("src/run/node/forgotten.h", SPDX, "nobody includes this header"),
 ])
 def test_a_breach_is_found(tmp_path, name, text, expected):
     lines = breaches(tmp_path, {name: text})
@@ -94,7 +94,7 @@ def test_a_breach_is_found(tmp_path, name, text, expected):
 ])
 def test_what_is_allowed(tmp_path, text):
     assert breaches(tmp_path, {
-        "src/node/node.cpp": SPDX + '#include "node/node.h"\n' + text}) == []
+        "src/run/node/node.cpp": SPDX + '#include "run/node/node.h"\n' + text}) == []
 
 
 def two_sources(first, second):
@@ -137,8 +137,8 @@ def test_names_that_may_stand_twice(tmp_path):
 
 
 @pytest.mark.parametrize("page, text, gone", [
-    ("HACKING.md", "See `src/node/gone.cpp`.\n", "src/node/gone.cpp"),
-    ("docs/page.md", "The file\n`node/gone.h` does it.\n", "node/gone.h"),
+    ("HACKING.md", "See `src/run/node/gone.cpp`.\n", "src/run/node/gone.cpp"),
+    ("docs/page.md", "The file\n`run/node/gone.h` does it.\n", "run/node/gone.h"),
     ("docs/deep/page.md", "[there](../gone.md)\n", "../gone.md"),
     ("README.md", "`make` runs tools/gone.\n", "tools/gone"),
 ])
@@ -148,12 +148,12 @@ def test_a_page_that_names_a_file_which_is_not_there(tmp_path, page, text, gone)
 
 
 @pytest.mark.parametrize("page, text", [
-    ("HACKING.md", "`src/node/node.cpp`, node/node.h, `src/node`, tools/helper, `tutti/tutti.h`\n"),
-    ("docs/node.md", "deep/deep.h, and [its page](node.md), src/node/deep/deep.h:12.\n"),
-    ("docs/page.md", "src/node/*.cpp, `fuzz/fuzz_<what>.cpp`, /etc/tutti/settings.toml, ~/x/a.py,\n"
-                     "https://example.org/src/a.md, build/bin/a.sh, `src/node/node.{h,cpp}`\n"),
-    ("docs/plan.d/study.md", "src/node/gone.cpp\n"),
-    ("CHANGELOG.md", "src/node/gone.cpp\n"),
+    ("HACKING.md", "`src/run/node/node.cpp`, run/node/node.h, `src/run/node`, tools/helper, `tutti/tutti.h`\n"),
+    ("docs/node.md", "deep/deep.h, and [its page](node.md), src/run/node/deep/deep.h:12.\n"),
+    ("docs/page.md", "src/run/node/*.cpp, `fuzz/fuzz_<what>.cpp`, /etc/tutti/settings.toml, ~/x/a.py,\n"
+                     "https://example.org/src/a.md, build/bin/a.sh, `src/run/node/node.{h,cpp}`\n"),
+    ("docs/plan.d/study.md", "src/run/node/gone.cpp\n"),
+    ("CHANGELOG.md", "src/run/node/gone.cpp\n"),
 ])
 def test_pages_that_name_what_is_there(tmp_path, page, text):
     assert breaches(tmp_path, {page: text}) == []

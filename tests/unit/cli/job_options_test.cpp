@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/topo/read/hostlist.h"
+#include "base/topo/read/read.h"
 #include "cli/fabric.h"
 #include "cli/fabric_file.h"
-#include "topo/read/hostlist.h"
-#include "topo/read/read.h"
 
 namespace tutti::cli {
 namespace {

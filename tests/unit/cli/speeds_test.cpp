@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "base/topo/node_topology.h"
 #include "cli/sibling_memory.h"
-#include "topo/node_topology.h"
 
 namespace tutti::cli {
 namespace {

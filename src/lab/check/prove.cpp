@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lab/check/prove.h"
+
+#include <algorithm>
+
+#include "lab/check/form.h"
+#include "lab/check/meet_tree.h"
+#include "lab/check/memory.h"
+#include "lab/check/run.h"
+#include "lab/check/symbolic_values.h"
+
+namespace tutti::check {
+
+using sched::Incoming;
+using sched::OperationKind;
+
+namespace {
+
+std::string range_text(uint64_t from, uint64_t to) {
+    return to - from == 1 ? "byte " + std::to_string(from)
+                          : "bytes " + std::to_string(from) + " to " + std::to_string(to - 1);
+}
+
+// Values and races.
+class Prover final : public Interpreter {
+  public:
+    Prover(const Shape& shape, std::span<const std::unique_ptr<Program>> programs,
+           const Demands& demands, bool is_in_place, std::vector<std::string>& faults)
+        : shape_(shape),
+          demands_(demands),
+          prefix_(is_in_place ? "in place: " : ""),
+          faults_(faults),
+          terms_(shape.ranks) {
+        memories_.reserve(programs.size());
+        for (Rank r = 0; r < programs.size(); ++r) {
+            memories_.emplace_back(shape, r, programs[r]->extent(), terms_, is_in_place);
+        }
+    }
+
+    void match(LiveOperation& send, LiveOperation& recv) override;
+    void local(LiveOperation& live) override;
+    void node(std::span<LiveOperation* const> members) override;
+    void multicast(std::span<LiveOperation* const> ends) override;
+    void meet(std::span<const Meeter> all) override;
+    uint64_t initial(Rank rank) override { return is_barrier() ? sets().range(rank, rank) : 0; }
+    uint64_t join(uint64_t a, uint64_t b) override {
+        if (a == b) return a;
+        return sets().unite(static_cast<uint32_t>(a), static_cast<uint32_t>(b)).id;
+    }
+    // Everything is complete.
+    void check_end(Run& run);
+    void add(const std::string& line) {
+        if (faults_.size() < kFaultLinesMax) faults_.push_back(prefix_ + line);
+    }
+
+  private:
+    RankSets& sets() { return terms_.sets(); }
+    [[nodiscard]] bool is_barrier() const { return shape_.collective == TUTTI_BARRIER; }
+    void fault(const LiveOperation& live, const std::string& what) {
+        add(label(live) + ": " + what);
+    }
+
+    Pieces read(const LiveOperation& live, const Block& block);
+    void note(const LiveOperation& live, bool is_root);
+    void check_apart(const LiveOperation& live, const Touched& blocks);
+    Pieces fold(const LiveOperation& live, const Pieces& left, const Pieces& right);
+    Value fold_one(const LiveOperation& live, const Value& left, const Value& right, uint64_t at);
+    bool agree(std::span<LiveOperation* const> members);
+    LiveOperation* sender_of(std::span<LiveOperation* const> ends);
+    void move(std::span<LiveOperation* const> members);
+    void check_output(Rank rank);
+    std::string amiss(Rank rank, const Piece& piece);
+    void check_same_order(Rank rank, const Pieces& pieces);
+    SymbolicValues::Id left_fold();
+
+    const Shape& shape_;
+    const Demands& demands_;
+    std::string prefix_;
+    std::vector<std::string>& faults_;
+    SymbolicValues terms_;
+    std::vector<RankMemory> memories_;
+    Pieces first_output_;  // rank 0's, of an allreduce
+};
+
+Pieces Prover::read(const LiveOperation& live, const Block& block) {
+    Pieces pieces = memories_[live.rank].read(live, block);
+    for (const Piece& piece : pieces) {
+        if (piece.value.term != SymbolicValues::kNothing) continue;
+        fault(live, "it reads " + range_text(piece.from, piece.to) +
+                        " of a block before they are written");
+        break;
+    }
+    return pieces;
+}
+
+// Two operations that touch the same bytes, one of them writing, must be ordered.
+void Prover::note(const LiveOperation& live, bool is_root) {
+    const Touched blocks = touched(live.op, is_root);
+    RankMemory& memory = memories_[live.rank];
+    // A block is copied onto itself in place: nothing to do.
+    if (live.op.kind == OperationKind::kCopy && memory.is_same(live.op.to, live.op.left)) return;
+    check_apart(live, blocks);
+    std::optional<Position> rival;
+    const auto touch = [&](const Block& block, bool is_write) {
+        const std::optional<Position> found = memory.note(live, block, is_write);
+        if (!rival) rival = found;
+    };
+    touch(blocks.reads[0], false);
+    touch(blocks.reads[1], false);
+    touch(blocks.landing, true);
+    touch(blocks.to, true);
+    if (!rival) return;
+    fault(live, "nothing orders it and operation " + std::to_string(rival->index) + " of lane " +
+                    std::to_string(rival->lane) + ", round " + std::to_string(rival->round) +
+                    ", which touches the same bytes");
+}
+
+// Within one operation, blocks are the same or apart; what is received hides no operand.
+void Prover::check_apart(const LiveOperation& live, const Touched& blocks) {
+    const RankMemory& memory = memories_[live.rank];
+    const bool is_gather = live.op.kind == OperationKind::kNodeGather;
+    const bool is_part = is_gather || live.op.kind == OperationKind::kNodeScatter;
+    for (const Block& block : {blocks.reads[0], blocks.reads[1], blocks.landing}) {
+        if (!memory.overlap(block, blocks.to) || memory.is_same(block, blocks.to)) continue;
+        if (is_part) {
+            // In place the root's own part stands where the operation would put it.
+            Block part = is_gather ? blocks.to : block;
+            const Block& own = is_gather ? block : blocks.to;
+            part.offset += live.op.peer * own.bytes;
+            part.bytes = own.bytes;
+            if (memory.is_same(part, own)) continue;
+        }
+        fault(live, "its blocks overlap");
+    }
+    for (const Block& block : blocks.reads) {
+        if (memory.overlap(block, blocks.landing)) {
+            fault(live, "the message hides its operand");
+        }
+    }
+}
+
+void Prover::match(LiveOperation& send, LiveOperation& recv) {
+    if (is_barrier()) {
+        send.behind = send.before;
+        recv.behind = join(recv.before, send.before);
+    }
+    note(send, false);
+    note(recv, false);
+    const Touched blocks = touched(recv.op, false);
+    const bool folds = recv.op.kind == OperationKind::kRecvReduce;
+    const Block& landing = folds ? blocks.landing : blocks.to;
+    if (send.op.left.bytes != landing.bytes) {
+        return fault(recv, "rank " + std::to_string(send.rank) + " sends " +
+                               std::to_string(send.op.left.bytes) + " bytes in round " +
+                               std::to_string(send.position.round));
+    }
+    const Pieces pieces = read(send, send.op.left);
+    RankMemory& memory = memories_[recv.rank];
+    memory.write(recv, landing, pieces);
+    if (!folds) return;
+    const Pieces own = read(recv, blocks.reads[0]);
+    const bool is_left = recv.op.incoming == Incoming::kLeft;
+    memory.write(recv, recv.op.to, is_left ? fold(recv, pieces, own) : fold(recv, own, pieces));
+}
+
+void Prover::local(LiveOperation& live) {
+    if (is_barrier()) live.behind = live.before;
+    note(live, false);
+    Pieces pieces = read(live, live.op.left);
+    if (live.op.kind == OperationKind::kReduce)
+        pieces = fold(live, pieces, read(live, live.op.right));
+    memories_[live.rank].write(live, live.op.to, pieces);
+}
+
+// Piece by piece, where both have the same value throughout.
+Pieces Prover::fold(const LiveOperation& live, const Pieces& left, const Pieces& right) {
+    Pieces folded;
+    size_t l = 0;
+    size_t r = 0;
+    while (l < left.size() && r < right.size()) {
+        const uint64_t from = std::max(left[l].from, right[r].from);
+        const uint64_t to = std::min(left[l].to, right[r].to);
+        folded.push_back({from, to, fold_one(live, left[l].value, right[r].value, from)});
+        if (left[l].to == to) ++l;
+        if (right[r].to == to) ++r;
+    }
+    return folded;
+}
+
+Value Prover::fold_one(const LiveOperation& live, const Value& left, const Value& right,
+                       uint64_t at) {
+    // That one is not written has been said.
+    if (left.term == SymbolicValues::kNothing || right.term == SymbolicValues::kNothing) return {};
+    if (left.shift != right.shift) {
+        fault(live, "it folds byte " + std::to_string(at + left.shift) +
+                        " of the vector with byte " + std::to_string(at + right.shift));
+        return left;
+    }
+    const RankSets::Id a = terms_.ranks_in(left.term);
+    const RankSets::Id b = terms_.ranks_in(right.term);
+    const RankSets::Union both = sets().unite(a, b);
+    if (!both.is_disjoint) {
+        fault(live, "it folds the contribution of rank " + std::to_string(sets().common(a, b)) +
+                        " in twice");
+        return left;
+    }
+    const auto& x = sets().ranges(a);
+    const auto& y = sets().ranges(b);
+    if (!shape_.is_commutative &&
+        (x.size() != 1 || y.size() != 1 || x[0].last + uint64_t{1} != y[0].first)) {
+        fault(live, "it folds ranks " + sets().text(a) + " with ranks " + sets().text(b) +
+                        " to their right, and the operator does not commute");
+        return left;
+    }
+    return {terms_.fold(left.term, right.term, both.id), left.shift};
+}
+
+bool Prover::agree(std::span<LiveOperation* const> members) {
+    const Operation& first = members[0]->op;
+    for (const LiveOperation* member : members) {
+        const Operation& op = member->op;
+        if (op.kind != first.kind || op.peer != first.peer || node_bytes(op) != node_bytes(first)) {
+            fault(*member, "it does not agree with " + label(*members[0]));
+            return false;
+        }
+    }
+    const LiveOperation& root = *members[first.peer];
+    const uint64_t all = node_bytes(first) * members.size();
+    const bool is_wrong =
+        (first.kind == OperationKind::kNodeReduce && root.op.to.bytes != node_bytes(first)) ||
+        (first.kind == OperationKind::kNodeGather && root.op.to.bytes != all) ||
+        (first.kind == OperationKind::kNodeScatter && root.op.left.bytes != all);
+    if (is_wrong) {
+        fault(root, "the root's blocks do not fit " + std::to_string(node_bytes(first)) +
+                        " bytes from or to each of " + std::to_string(members.size()) + " ranks");
+    }
+    return !is_wrong;
+}
+
+void Prover::node(std::span<LiveOperation* const> members) {
+    const Operation& first = members[0]->op;
+    for (LiveOperation* member : members) {
+        memories_[member->rank].note_node(*member);
+        note(*member, member == members[first.peer]);
+    }
+    if (agree(members)) move(members);
+    if (!is_barrier()) return;
+    // All others go from the root to all.
+    const bool from_all = first.kind == OperationKind::kNodeReduce ||
+                          first.kind == OperationKind::kNodeGather ||
+                          first.kind == OperationKind::kNodeArrive;
+    uint64_t known = members[first.peer]->before;
+    if (from_all) {
+        for (const LiveOperation* member : members) known = join(known, member->before);
+    }
+    for (LiveOperation* member : members) {
+        const bool hears = is_meeting(first) && (!from_all || member == members[first.peer]);
+        member->behind = hears ? join(member->before, known) : member->before;
+    }
+}
+
+void Prover::move(std::span<LiveOperation* const> members) {
+    const LiveOperation& root = *members[members[0]->op.peer];
+    const auto write = [this](const LiveOperation& live, const Block& block, const Pieces& pieces) {
+        memories_[live.rank].write(live, block, pieces);
+    };
+    const auto part = [](Block block, size_t i, uint64_t bytes) {
+        block.offset += i * bytes;
+        block.bytes = bytes;
+        return block;
+    };
+    switch (root.op.kind) {
+        case OperationKind::kNodeBcast: {
+            const Pieces pieces = read(root, root.op.to);
+            for (const LiveOperation* member : members) {
+                if (member != &root) write(*member, member->op.to, pieces);
+            }
+            break;
+        }
+        case OperationKind::kNodeReduce: {
+            Pieces pieces = read(*members[0], members[0]->op.left);
+            for (const LiveOperation* member : members.subspan(1)) {
+                pieces = fold(*member, pieces, read(*member, member->op.left));
+            }
+            write(root, root.op.to, pieces);
+            break;
+        }
+        case OperationKind::kNodeGather: {
+            for (size_t i = 0; i < members.size(); ++i) {
+                const Block& left = members[i]->op.left;
+                write(root, part(root.op.to, i, left.bytes), read(*members[i], left));
+            }
+            break;
+        }
+        case OperationKind::kNodeScatter: {
+            for (size_t i = 0; i < members.size(); ++i) {
+                const Block& to = members[i]->op.to;
+                write(*members[i], to, read(root, part(root.op.left, i, to.bytes)));
+            }
+            break;
+        }
+        default:
+            break;
+    }
+}
+
+void Prover::multicast(std::span<LiveOperation* const> ends) {
+    for (LiveOperation* end : ends) {
+        note(*end, false);
+        if (is_barrier()) end->behind = end->before;
+    }
+    const LiveOperation* sender = sender_of(ends);
+    if (sender == nullptr) return;
+    const Pieces pieces = read(*sender, sender->op.left);
+    for (LiveOperation* end : ends) {
+        if (end == sender) continue;
+        if (end->op.peer != sender->rank) {
+            fault(*end, "rank " + std::to_string(sender->rank) + " sends it");
+        } else if (end->op.to.bytes != sender->op.left.bytes) {
+            fault(*end, "rank " + std::to_string(sender->rank) + " sends " +
+                            std::to_string(sender->op.left.bytes) + " bytes in round " +
+                            std::to_string(sender->position.round));
+        } else {
+            memories_[end->rank].write(*end, end->op.to, pieces);
+            if (is_barrier()) end->behind = join(end->before, sender->before);
+        }
+    }
+}
+
+// The one rank that sends; null, and a fault, where there is not exactly one.
+LiveOperation* Prover::sender_of(std::span<LiveOperation* const> ends) {
+    LiveOperation* sender = nullptr;
+    for (LiveOperation* end : ends) {
+        if (end->op.kind != OperationKind::kMulticast) continue;
+        if (sender != nullptr) {
+            fault(*end, "rank " + std::to_string(sender->rank) + " sends one of this order too");
+            return nullptr;
+        }
+        sender = end;
+    }
+    if (sender == nullptr) fault(*ends[0], "nobody sends it");
+    return sender;
+}
+
+// In whatever order it comes about, all get the same fold of all, and its operands are intervals of
+// the tree's walk (tests/unit/run/adapt): so what a fold from below has stands for every one.
+void Prover::meet(std::span<const Meeter> all) {
+    uint64_t known = all[0].meet->before;
+    for (const Meeter& one : all) {
+        for (LiveOperation* with : one.with) note(*with, false);
+        note(*one.meet, false);
+        if (is_barrier()) known = join(known, one.meet->before);
+    }
+    const MeetTree tree(all);
+    if (tree.faulty() != nullptr) return fault(*tree.faulty(), tree.fault());
+    if (const LiveOperation* other = otherwise_told(all, tree, memories_.size()))
+        return fault(*other, "not all ranks are told of it alike");
+    std::vector<Pieces> folded(all.size());
+    for (const uint32_t i : tree.upwards()) {
+        const LiveOperation& own = *all[i].meet;
+        if (own.op.left.bytes == 0 && is_feed(own)) continue;
+        folded[i] = read(own, own.op.left);
+        for (const LiveOperation* with : all[i].with) {
+            if (with->op.incoming == Incoming::kLeft || is_feed(own)) continue;
+            folded[i] = fold(own, folded[i], folded[tree.index_of(with->op.peer)]);
+        }
+    }
+    for (const Meeter& one : all) {
+        RankMemory& memory = memories_[one.meet->rank];
+        const auto spoil = [&](const LiveOperation& live, const Block& message_buffer) {
+            memory.write(live, message_buffer, {{0, message_buffer.bytes, {}}});
+        };
+        for (const LiveOperation* with : one.with) spoil(*with, with->op.to);
+        if (!is_feed(*one.meet)) spoil(*one.meet, one.meet->op.right);
+        if (is_feed(*one.meet) && one.meet->op.to.bytes == 0) continue;
+        memory.write(*one.meet, one.meet->op.to, folded[tree.top()]);
+        if (!is_barrier()) continue;
+        one.meet->behind = known;
+        for (LiveOperation* with : one.with) with->behind = with->before;
+    }
+}
+
+void Prover::check_end(Run& run) {
+    if (is_barrier()) {
+        const RankSets::Id all = sets().range(0, shape_.ranks - 1);
+        for (Rank r = 0; r < shape_.ranks; ++r) {
+            const auto known = static_cast<RankSets::Id>(run.at_end(r));
+            if (known == all) continue;
+            add("rank " + std::to_string(r) + " leaves the barrier when it knows only of ranks " +
+                sets().text(known));
+        }
+        return;
+    }
+    for (Rank r = 0; r < shape_.ranks; ++r) check_output(r);
+}
+
+void Prover::check_output(Rank rank) {
+    const uint64_t bytes = shape_.output_bytes(rank);
+    const Pieces pieces = memories_[rank].output(bytes);
+    for (const Piece& piece : pieces) {
+        const std::string what = amiss(rank, piece);
+        if (what.empty()) continue;
+        return add("rank " + std::to_string(rank) + ": " + range_text(piece.from, piece.to) +
+                   " of its output " + what);
+    }
+    if (is_reduction(shape_.collective) && bytes != 0) check_same_order(rank, pieces);
+}
+
+std::string Prover::amiss(Rank rank, const Piece& piece) {
+    const Value& value = piece.value;
+    if (value.term == SymbolicValues::kNothing) return "are never written";
+    const Collective& what = facts(shape_.collective);
+    // Of an input that holds all blocks a rank gets its own.
+    const uint64_t expected = what.input.holds == Holds::kAll && what.output.holds == Holds::kOne
+                                  ? shape_.block_offset(rank)
+                                  : 0;
+    if (value.shift != expected) {
+        const std::string whole =
+            is_vector(shape_.collective) ? " of the vector" : " of all ranks' blocks";
+        return "hold byte " + std::to_string(piece.from + value.shift) + whole +
+               " and what follows, not byte " + std::to_string(piece.from + expected);
+    }
+    if (!is_reduction(shape_.collective)) return {};
+    const Origin from = origin(shape_.collective, rank, shape_.root, shape_.ranks, 0);
+    const RankSets::Id there = terms_.ranks_in(value.term);
+    if (there == sets().range(from.first, from.last)) return {};
+    return "hold the contributions of ranks " + sets().text(there) + " only";
+}
+
+// All ranks get the same bits only if all fold in the same order, operand by operand.
+void Prover::check_same_order(Rank rank, const Pieces& pieces) {
+    if (demands_.left_fold) {
+        const SymbolicValues::Id canonical = left_fold();
+        for (const Piece& piece : pieces) {
+            if (piece.value.term == canonical) continue;
+            return add("rank " + std::to_string(rank) + ": " + range_text(piece.from, piece.to) +
+                       " of its output are not folded as ((r0 + r1) + r2) + ...");
+        }
+    }
+    if (first_output_.empty()) {
+        first_output_ = pieces;
+        return;
+    }
+    if (!is_vector(shape_.collective)) return;  // blocks of their own
+    size_t i = 0;
+    for (const Piece& piece : pieces) {
+        for (; i < first_output_.size() && first_output_[i].from < piece.to; ++i) {
+            const Piece& first = first_output_[i];
+            if (first.value.term != piece.value.term) {
+                return add(
+                    "rank " + std::to_string(rank) + ": " +
+                    range_text(std::max(first.from, piece.from), std::min(first.to, piece.to)) +
+                    " of its output are folded in another order than on rank 0");
+            }
+            if (first.to > piece.to) break;
+        }
+    }
+}
+
+SymbolicValues::Id Prover::left_fold() {
+    SymbolicValues::Id term = terms_.contribution(0);
+    for (Rank r = 1; r < shape_.ranks; ++r) {
+        term = terms_.fold(term, terms_.contribution(r), sets().range(0, r));
+    }
+    return term;
+}
+
+void prove(const Shape& shape, const topo::Placement& placement,
+           std::span<const std::unique_ptr<Program>> programs, const Demands& demands,
+           bool is_in_place, std::vector<std::string>& faults) {
+    Prover prover(shape, programs, demands, is_in_place, faults);
+    Run run(placement, programs, prover);
+    if (!run.go()) {
+        for (const std::string& line : run.stuck(kFaultLinesMax)) prover.add(line);
+        return;
+    }
+    if (faults.empty()) prover.check_end(run);
+}
+
+}  // namespace
+
+Faults prove(const Shape& shape, const topo::Placement& placement,
+             std::span<const std::unique_ptr<Program>> programs, const Demands& demands) {
+    TUTTI_ASSERT(programs.size() == shape.ranks, "a Program a rank");
+    TUTTI_ASSERT(placement.ranks() == shape.ranks, "a place for every rank");
+    Faults faults;
+    check_form(shape, placement, programs, kFaultLinesMax, faults.lines);
+    if (!faults.lines.empty()) return faults;
+    prove(shape, placement, programs, demands, false, faults.lines);
+    if (!faults.lines.empty() || shape.collective == TUTTI_BARRIER ||
+        shape.collective == TUTTI_BCAST) {
+        return faults;
+    }
+    prove(shape, placement, programs, demands, true, faults.lines);
+    return faults;
+}
+
+}  // namespace tutti::check

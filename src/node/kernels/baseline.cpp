@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: BSD-3-Clause
-#include "node/kernels/loops.h"
-
-namespace tutti::node {
-
-constinit const KernelTable kBaselineKernels = make_table();
-
-}  // namespace tutti::node

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a rank's Program is put together, round by round of a lane: the opening operation, the inner
+// rounds of the leader, the closing operation, as node_layout.cpp has them for each collective.
+//
+// Where the inner rounds multicast there is no closing: the node's other members have inner rounds
+// too, in which they receive into output what the leader multicasts or receives by multicast.
+#include "plan/algo/plan.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "plan/algo/plan_inner.h"
+#include "plan/algo/plan_layout.h"
+
+namespace tutti::algo {
+namespace {
+
+using sched::Block;
+using sched::Buffer;
+using sched::Operation;
+using sched::OperationKind;
+using sched::Round;
+using topo::Placement;
+
+// Shorter node blocks of an allgather are handed on all at once at the end: a node bcast costs 0.2
+// to 1 us however short it is, about as much as copying this.
+constexpr uint64_t kStreamedBlockBytesMin = 8 * 1024;
+// Rounds that are looked through when a streamed allgather is planned, at 10 to 30 ns each.
+constexpr uint64_t kStreamedRoundsMax = 4096;
+
+class TeamProgram final : public Program {
+  public:
+    TeamProgram(const Algorithm& algorithm, const Layout& layout, Rank rank);
+
+    [[nodiscard]] std::string_view name() const override { return name_; }
+    [[nodiscard]] sched::Extent extent() const override { return extent_; }
+    void read(uint64_t lane, uint64_t round, Round& out) const override;
+
+  private:
+    // Where a buffer of the algorithm stands in those of the call.
+    struct Mapped {
+        Buffer buffer = Buffer::kNone;
+        uint64_t offset = 0;
+    };
+    struct Lane {
+        uint64_t number = 0;
+        uint64_t offset = 0;  // of the segment
+        uint64_t bytes = 0;   // of the segment, or of a rank's block
+        Rank leader = 0;
+        bool is_leader = false;
+        // The leader's, and every member's of a streamed allgather or where there are multicasts.
+        const Inner* inner = nullptr;
+    };
+
+    void make_inner(const Algorithm& algorithm);
+    void make_extent();
+    void plan_stream();
+    [[nodiscard]] Lane lane_at(uint64_t number) const;
+    [[nodiscard]] bool leads_any_lane() const;
+
+    [[nodiscard]] uint64_t opening_rounds() const;
+    [[nodiscard]] uint64_t closing_round(const Lane& lane) const;
+    [[nodiscard]] uint64_t unpacking_round(const Lane& lane) const;
+    [[nodiscard]] uint64_t rounds_of(const Lane& lane) const;
+
+    [[nodiscard]] Spot spot_of(const Spots& spots) const;
+    [[nodiscard]] Mapped place_of(Spot spot, const Lane& lane) const;
+    [[nodiscard]] Block part(Spot spot, Amount amount, const Lane& lane) const;
+    [[nodiscard]] Block block_at(Mapped place, uint64_t offset, uint64_t bytes) const {
+        return {place.buffer, place.offset + offset, bytes};
+    }
+
+    void add_packing(uint64_t round, bool packs, Round& out) const;
+    void add_inner(const Lane& lane, uint64_t round, Round& out) const;
+    void add_heard(const Lane& lane, uint64_t round, Round& out) const;
+    void add_streamed(const Lane& lane, uint64_t round, Round& out) const;
+    [[nodiscard]] Operation opening(const Lane& lane) const;
+    [[nodiscard]] Operation closing(const Lane& lane) const;
+    [[nodiscard]] uint64_t opening_order(uint64_t lane) const;
+    [[nodiscard]] uint64_t closing_order(uint64_t lane) const;
+
+    [[nodiscard]] const Placement& placement() const { return *layout_.placement; }
+    [[nodiscard]] const NodeLayout& row() const { return *layout_.node; }
+    [[nodiscard]] bool is_root() const {
+        return has_root(layout_.shape.collective) && rank_ == layout_.shape.root;
+    }
+
+    Layout layout_;
+    std::string_view name_;
+    Rank rank_;
+    uint32_t node_ = 0;
+    uint64_t members_ = 1;      // of the own node; 1 where flat
+    Spot input_ = Spot::kNone;  // of the inner rounds
+    Spot output_ = Spot::kNone;
+    bool packs_ = false;
+    bool unpacks_ = false;
+    bool has_opening_ = false;
+    bool has_closing_ = false;
+    bool is_told_ = false;  // by multicasts; may lead or not
+    Inner full_;
+    Inner last_;  // of a shorter last segment
+    uint64_t own_scratch_ = 0;
+    uint64_t behind_ = 0;  // where Spot::kBehind is in it
+    sched::Extent extent_;
+    // Streamed allgather: bcasts up to and with inner round k, the own block's first. Empty where
+    // each round brings one.
+    bool is_streamed_ = false;
+    std::vector<uint32_t> streamed_before_;
+    uint64_t closings_ = 0;  // node operations of a lane that close it
+};
+
+TeamProgram::TeamProgram(const Algorithm& algorithm, const Layout& layout, Rank rank)
+    : layout_(layout), name_(algorithm.name), rank_(rank) {
+    node_ = placement().node_of(rank);
+    if (!layout_.is_flat) members_ = placement().members(node_).size();
+    const bool is_shared = members_ > 1;
+    input_ = spot_of(row().input);
+    output_ = spot_of(row().output);
+    has_opening_ = is_shared && row().opening.kind;
+    is_told_ = is_shared && layout_.has_multicast;
+    // What is multicast is the same for all members.
+    TUTTI_ASSERT(!is_told_ || row().closing.kind != OperationKind::kNodeScatter, "all get it");
+    has_closing_ = is_shared && !is_told_ && row().closing.kind;
+    closings_ = has_closing_ ? 1 : 0;
+    const Collective& what = facts(layout_.shape.collective);
+    const auto packs = [&](Packing packing, On on) {
+        return layout_.is_packed && row().packing == packing &&
+               is_on(on, rank_, layout_.shape.root);
+    };
+    packs_ = packs(Packing::kBefore, what.input.on);
+    unpacks_ = packs(Packing::kBehind, what.output.on);
+    make_inner(algorithm);
+    if (row().streams && has_closing_ && !layout_.is_packed) plan_stream();
+    // The other members' view of their leader's Program is needed for these only.
+    if (!is_streamed_ && !is_told_ && !leads_any_lane()) full_ = Inner{};
+    make_extent();
+}
+
+bool TeamProgram::leads_any_lane() const {
+    if (layout_.is_flat) return true;
+    for (uint64_t lane = 0; lane < layout_.turns(members_); ++lane) {
+        if (layout_.leader(node_, lane) == rank_) return true;
+    }
+    return false;
+}
+
+void TeamProgram::make_inner(const Algorithm& algorithm) {
+    const Rank participant = layout_.is_flat ? rank_ : node_;
+    const auto make = [&](uint64_t bytes) {
+        auto program = algorithm.make(layout_.inner(bytes), participant, layout_.tuning);
+        return Inner(std::move(program), is_told_);
+    };
+    if (!leads_any_lane() && !is_told_ && !row().streams) return;
+    full_ = make(layout_.segment_bytes);
+    const uint64_t last_bytes = layout_.bytes_of(layout_.lanes - 1);
+    if (last_bytes != layout_.segment_bytes) last_ = make(last_bytes);
+}
+
+void TeamProgram::make_extent() {
+    if (packs_ || unpacks_) own_scratch_ = layout_.shape.all_blocks_bytes();
+    if (members_ > 1 && !is_root() && full_.program && row().scratch != Amount::kNothing) {
+        const auto amount = [&](Amount of) {
+            return align_up(layout_.amount_bytes(of, layout_.segment_bytes, members_));
+        };
+        behind_ = amount(row().scratch);
+        own_scratch_ = behind_ + amount(row().behind);
+    }
+    own_scratch_ = align_up(own_scratch_);
+    extent_.lanes = layout_.lanes;
+    extent_.lanes_in_flight = layout_.lanes_in_flight;
+    const uint64_t inner_scratch = std::max(full_.extent.scratch_bytes, last_.extent.scratch_bytes);
+    extent_.scratch_bytes = own_scratch_ + (leads_any_lane() ? inner_scratch : 0);
+    const uint64_t last_multicasts =
+        last_.program ? last_.extent.multicasts : full_.extent.multicasts;
+    extent_.multicasts = (layout_.lanes - 1) * full_.extent.multicasts + last_multicasts;
+    // Lanes differ by their leader and by the length of the last one.
+    for (uint64_t lane = 0; lane < layout_.turns(members_); ++lane) {
+        extent_.rounds = std::max(extent_.rounds, rounds_of(lane_at(lane)));
+    }
+    extent_.rounds = std::max(extent_.rounds, rounds_of(lane_at(layout_.lanes - 1)));
+}
+
+// Counts the blocks that each inner round brings. Where they are too many to count or to put into a
+// round, or a rank collects some elsewhere and copies them, one bcast closes the call as elsewhere.
+void TeamProgram::plan_stream() {
+    const uint64_t rounds = full_.extent.rounds;
+    if (layout_.shape.all_blocks_bytes() < kStreamedBlockBytesMin * placement().nodes()) return;
+    if (rounds > kStreamedRoundsMax) return;
+    std::vector<uint32_t> before;
+    uint32_t total = 1;  // the own block
+    bool is_even = true;
+    Round round;
+    for (uint64_t k = 0; k < rounds; ++k) {
+        before.push_back(total);
+        full_.program->read(0, k, round);
+        uint32_t brought = 0;
+        for (const Operation& operation : round) {
+            if (operation.kind != OperationKind::kRecv) continue;
+            if (operation.to.buffer != Buffer::kOutput) return;
+            ++brought;
+        }
+        // Each may stand beside the operations of any round.
+        if (brought + round.size() > sched::kRoundOpsMax / 2) return;
+        is_even = is_even && brought == 1;
+        total += brought;
+    }
+    if (!is_even) {
+        if (rounds > sched::kRoundOpsMax) return;
+        streamed_before_ = std::move(before);
+    }
+    is_streamed_ = true;
+    closings_ = total;
+}
+
+TeamProgram::Lane TeamProgram::lane_at(uint64_t number) const {
+    Lane lane;
+    lane.number = number;
+    lane.offset = number * layout_.segment_bytes;
+    lane.bytes = layout_.bytes_of(number);
+    lane.leader = layout_.is_flat ? rank_ : layout_.leader(node_, number);
+    lane.is_leader = lane.leader == rank_;
+    const bool is_last = last_.program != nullptr && number + 1 == layout_.lanes;
+    if (lane.is_leader || is_streamed_ || is_told_) lane.inner = is_last ? &last_ : &full_;
+    return lane;
+}
+
+// ---- rounds ------------------------------------------------------------------------------------
+
+uint64_t TeamProgram::opening_rounds() const {
+    if (has_opening_) return 1;
+    return packs_ ? layout_.packing_rounds() : 0;
+}
+
+uint64_t TeamProgram::closing_round(const Lane& lane) const {
+    if (is_streamed_) return opening_rounds() + full_.extent.rounds;
+    return opening_rounds() + (lane.is_leader ? lane.inner->closing_round : 0);
+}
+
+// The first round behind everything else.
+uint64_t TeamProgram::unpacking_round(const Lane& lane) const {
+    uint64_t end = opening_rounds();
+    if (lane.is_leader) end += lane.inner->extent.rounds;
+    if (!lane.is_leader && is_told_) end += lane.inner->extent.rounds - lane.inner->telling_round;
+    return has_closing_ ? std::max(end, closing_round(lane) + 1) : end;
+}
+
+uint64_t TeamProgram::rounds_of(const Lane& lane) const {
+    return unpacking_round(lane) + (unpacks_ ? layout_.packing_rounds() : 0);
+}
+
+void TeamProgram::read(uint64_t number, uint64_t round, Round& out) const {
+    out.clear();
+    const Lane lane = lane_at(number);
+    const uint64_t opening_end = opening_rounds();
+    if (round < opening_end) {
+        if (has_opening_) {
+            out.add(opening(lane));
+        } else {
+            add_packing(round, true, out);
+        }
+        return;
+    }
+    if (round >= unpacking_round(lane)) {
+        if (round < rounds_of(lane)) add_packing(round - unpacking_round(lane), false, out);
+        return;
+    }
+    if (lane.is_leader && round - opening_end < lane.inner->extent.rounds) {
+        add_inner(lane, round - opening_end, out);
+    } else if (is_told_) {
+        add_heard(lane, round - opening_end, out);
+    }
+    if (is_streamed_) {
+        add_streamed(lane, round - opening_end, out);
+    } else if (has_closing_ && round == closing_round(lane)) {
+        out.add(closing(lane));
+    }
+}
+
+// ---- what the rounds hold ----------------------------------------------------------------------
+
+Spot TeamProgram::spot_of(const Spots& spots) const {
+    if (members_ == 1) return spots.alone;
+    return is_root() ? spots.at_root : spots.elsewhere;
+}
+
+TeamProgram::Mapped TeamProgram::place_of(Spot spot, const Lane& lane) const {
+    const uint64_t node_offset = layout_.node_offset(node_);
+    const auto packed_or = [&](Buffer buffer) {
+        return layout_.is_packed ? Buffer::kScratch : buffer;
+    };
+    switch (spot) {
+        case Spot::kInput:
+            return {Buffer::kInput, lane.offset};
+        case Spot::kOutput:
+            return {Buffer::kOutput, lane.offset};
+        case Spot::kScratch:
+            return {Buffer::kScratch, 0};
+        case Spot::kBehind:
+            return {Buffer::kScratch, behind_};
+        case Spot::kAllIn:
+            return {packed_or(Buffer::kInput), 0};
+        case Spot::kAllOut:
+            return {packed_or(Buffer::kOutput), 0};
+        case Spot::kNodeIn:
+            return {packed_or(Buffer::kInput), node_offset};
+        case Spot::kNodeOut:
+            return {packed_or(Buffer::kOutput), node_offset};
+        case Spot::kNone:
+            break;
+    }
+    return {};
+}
+
+Block TeamProgram::part(Spot spot, Amount amount, const Lane& lane) const {
+    if (amount == Amount::kNothing) return {};
+    return block_at(place_of(spot, lane), 0, layout_.amount_bytes(amount, lane.bytes, members_));
+}
+
+// Copies between the order of ranks and that of nodes.
+void TeamProgram::add_packing(uint64_t round, bool packs, Round& out) const {
+    const uint64_t bytes = layout_.shape.bytes;
+    const uint64_t first = round * sched::kRoundOpsMax;
+    const uint64_t end = std::min<uint64_t>(first + sched::kRoundOpsMax, layout_.shape.ranks);
+    for (uint64_t rank = first; rank < end; ++rank) {
+        const Block packed = sched::scratch(layout_.packed_offset(static_cast<Rank>(rank)), bytes);
+        if (packs) {
+            out.add(sched::copy(packed, sched::input(rank * bytes, bytes)));
+        } else {
+            out.add(sched::copy(sched::output(rank * bytes, bytes), packed));
+        }
+    }
+}
+
+void TeamProgram::add_inner(const Lane& lane, uint64_t round, Round& out) const {
+    lane.inner->program->read(0, round, out);
+    const Mapped input = place_of(input_, lane);
+    const Mapped output = place_of(output_, lane);
+    const auto move = [&](Block& block) {
+        Mapped place{Buffer::kScratch, own_scratch_};
+        if (block.buffer == Buffer::kNone) return;
+        if (block.buffer == Buffer::kInput) place = input;
+        if (block.buffer == Buffer::kOutput) place = output;
+        block.buffer = place.buffer;
+        block.offset += place.offset;
+    };
+    const bool follows_opening = round == 0 && opening_rounds() > 0;
+    for (Operation& operation : out) {
+        // The algorithm has no round before its first, so its mask there says nothing. What lands
+        // in scratch of its own, or beside what the opening makes, may be received from the start.
+        const bool may_land = operation.kind == OperationKind::kRecv &&
+                              operation.after == sched::kAfterNone &&
+                              (operation.to.buffer == Buffer::kScratch || row().lands_apart);
+        if (follows_opening && !may_land) operation.after = sched::kAfterAll;
+        if (sched::is_multicast(operation.kind) ||
+            operation.kind == OperationKind::kMeetMulticast) {
+            operation.order += lane.number * full_.extent.multicasts;
+        }
+        if (sched::is_message(operation.kind) || operation.kind == OperationKind::kRecvMulticast ||
+            (sched::is_meet(operation.kind) && operation.kind != OperationKind::kFeed)) {
+            operation.peer = layout_.rank_of(operation.peer, lane.number);
+        }
+        move(operation.to);
+        move(operation.left);
+        move(operation.right);
+        // Where input and output coincide, copying one to the other is nothing to do.
+        if (operation.kind == OperationKind::kCopy && operation.to == operation.left) {
+            operation.to = operation.left = Block{};
+        }
+    }
+}
+
+// A member's part of its leader's inner rounds from the first that tells on. Blocks stand at the
+// same place on all ranks; nothing of its own is under way that a message from another rank could
+// overtake but the opening.
+void TeamProgram::add_heard(const Lane& lane, uint64_t round, Round& out) const {
+    Round leaders;
+    lane.inner->program->read(0, lane.inner->telling_round + round, leaders);
+    const uint64_t after = round == 0 ? sched::kAfterAll : sched::kAfterNone;
+    for (const Operation& operation : leaders) {
+        if (!sched::is_multicast(operation.kind)) continue;
+        const bool is_leaders = operation.kind == OperationKind::kMulticast;
+        const Block& block = is_leaders ? operation.left : operation.to;
+        TUTTI_ASSERT(block.bytes == 0 || block.buffer == Buffer::kOutput, "results are multicast");
+        const Rank sender = is_leaders ? lane.leader : layout_.rank_of(operation.peer, lane.number);
+        const uint64_t order = operation.order + lane.number * full_.extent.multicasts;
+        const Mapped place = block.bytes == 0 ? Mapped{} : place_of(output_, lane);
+        out.add(sched::recv_multicast(sender, order, block_at(place, block.offset, block.bytes),
+                                      after));
+    }
+}
+
+Operation node_operation(OperationKind kind, Rank root, uint64_t after, uint64_t order) {
+    Operation operation;
+    operation.kind = kind;
+    operation.peer = root;
+    operation.after = after;
+    operation.order = order;
+    return operation;
+}
+
+Operation TeamProgram::opening(const Lane& lane) const {
+    Operation operation =
+        node_operation(*row().opening.kind, placement().index_on_node(lane.leader),
+                       sched::kAfterAll, opening_order(lane.number));
+    operation.left = part(Spot::kInput, row().opening.member, lane);
+    if (lane.is_leader) operation.to = part(input_, row().opening.leader, lane);
+    return operation;
+}
+
+Operation TeamProgram::closing(const Lane& lane) const {
+    const uint64_t after = lane.is_leader ? lane.inner->closing_after : sched::kAfterAll;
+    const NodePart& what = row().closing;
+    Operation operation = node_operation(*what.kind, placement().index_on_node(lane.leader), after,
+                                         closing_order(lane.number));
+    // Its members get something else than its leader has.
+    if (what.kind == OperationKind::kNodeScatter) {
+        operation.to = part(Spot::kOutput, what.member, lane);
+        if (lane.is_leader) operation.left = part(output_, what.leader, lane);
+    } else {
+        operation.to = part(output_, what.member, lane);
+    }
+    return operation;
+}
+
+// The node bcasts of a streamed allgather that belong into inner round `round`: what the round
+// before brought, at first the own node's blocks.
+void TeamProgram::add_streamed(const Lane& lane, uint64_t round, Round& out) const {
+    const uint32_t root = placement().index_on_node(lane.leader);
+    uint64_t order = closing_order(lane.number);
+    const auto add = [&](Block block, uint64_t after) {
+        Operation operation = node_operation(OperationKind::kNodeBcast, root, after, order++);
+        operation.to = block;
+        out.add(operation);
+    };
+    if (round == 0) {
+        const uint64_t bytes = members_ * layout_.shape.bytes;
+        add(sched::output(layout_.node_offset(node_), bytes), sched::kAfterAll);
+        return;
+    }
+    order += streamed_before_.empty() ? round : streamed_before_[round - 1];
+    Round before;
+    full_.program->read(0, round - 1, before);
+    for (uint32_t i = 0; i < before.size(); ++i) {
+        const Operation& operation = before[i];
+        if (operation.kind != OperationKind::kRecv) continue;
+        add(operation.to, lane.is_leader ? sched::after_op(i) : sched::kAfterNone);
+    }
+}
+
+// ---- the order of node operations (see plan.h) -------------------------------------------------
+
+uint64_t TeamProgram::opening_order(uint64_t lane) const {
+    const uint64_t flying = layout_.lanes_in_flight;
+    const uint64_t openings = has_opening_ ? 1 : 0;
+    if (lane < flying) return lane * openings;
+    return flying * openings + (lane - flying) * (openings + closings_) + closings_;
+}
+
+uint64_t TeamProgram::closing_order(uint64_t lane) const {
+    const uint64_t flying = layout_.lanes_in_flight;
+    const uint64_t openings = has_opening_ ? 1 : 0;
+    return flying * openings + lane * closings_ + std::min(lane, layout_.lanes - flying) * openings;
+}
+
+}  // namespace
+
+std::unique_ptr<Program> make_plan(const Algorithm& algorithm, const Shape& shape,
+                                   const Placement& placement, Rank rank, const Tuning& tuning) {
+    const Layout layout(algorithm, shape, placement, tuning);
+    const bool is_plain = layout.is_flat && layout.lanes == 1;
+    if (is_plain) return algorithm.make(layout.inner(shape.bytes), rank, tuning);
+    return std::make_unique<TeamProgram>(algorithm, layout, rank);
+}
+
+Programs make_plans(const Algorithm& algorithm, const Shape& shape, const Placement& placement,
+                    const Tuning& tuning) {
+    Programs programs;
+    programs.reserve(placement.ranks());
+    for (Rank rank = 0; rank < placement.ranks(); ++rank) {
+        programs.push_back(make_plan(algorithm, shape, placement, rank, tuning));
+    }
+    return programs;
+}
+
+}  // namespace tutti::algo

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What plans of all ranks have in common: asked before any is made.
+#include "plan/algo/plan.h"
+#include "plan/algo/plan_layout.h"
+
+namespace tutti::algo {
+
+using topo::Placement;
+
+InnerLane inner_lane(const Algorithm& algorithm, const Shape& shape, const Placement& placement,
+                     const Tuning& tuning) {
+    const Layout layout(algorithm, shape, placement, tuning);
+    InnerLane lane{.algorithm = &algorithm,
+                   .shape = layout.inner(layout.segment_bytes),
+                   .tuning = layout.tuning,
+                   .node_of = {},
+                   .lanes = layout.lanes,
+                   .lanes_in_flight = layout.lanes_in_flight};
+    for (Rank i = 0; i < lane.shape.ranks; ++i) {
+        const Rank rank = layout.is_flat ? i : layout.placement->members(i).front();
+        lane.node_of.push_back(placement.node_of(rank));
+    }
+    return lane;
+}
+
+std::string_view plan_obstacle(const Algorithm& algorithm, const Shape& shape,
+                               const Placement& placement, const Tuning& tuning) {
+    if (shape.is_computed_once && algorithm.computes_often) {
+        return "computes the result on several hosts, and TUTTI_HETEROGENEOUS wants it from one";
+    }
+    const Layout layout(algorithm, shape, placement, tuning);
+    const std::string_view why = algorithm.obstacle(layout.inner(layout.segment_bytes));
+    return why.empty() ? algorithm.obstacle(layout.inner(layout.bytes_of(layout.lanes - 1))) : why;
+}
+
+uint64_t plan_scratch_bytes(const Algorithm& algorithm, const Shape& shape,
+                            const Placement& placement, const Tuning& tuning) {
+    const Layout layout(algorithm, shape, placement, tuning);
+    const uint64_t inner =
+        algorithm.scratch_bytes(layout.inner(layout.segment_bytes), layout.tuning);
+    return layout.lanes_in_flight * align_up(layout.own_scratch_max() + inner);
+}
+
+}  // namespace tutti::algo

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/algo/plan_inner.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti::algo {
+namespace {
+
+using sched::Operation;
+using sched::OperationKind;
+using sched::Round;
+
+uint64_t mask_of_writers(const Round& round) {
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < round.size(); ++i) {
+        const OperationKind kind = round[i].kind;
+        const bool only_feeds = kind == OperationKind::kFeed && round[i].to.bytes == 0;
+        const bool writes =
+            kind != OperationKind::kSend && kind != OperationKind::kMeetWith && !only_feeds;
+        if (writes) mask |= sched::after_op(i);
+    }
+    return mask;
+}
+
+// Beside the last sends if the last round only sends, else behind it: a round that feeds holds
+// nothing else.
+void place_closing(Inner& inner) {
+    const uint64_t rounds = inner.extent.rounds;
+    if (rounds == 0) return;
+    Round round;
+    inner.program->read(0, rounds - 1, round);
+    const uint64_t writers = mask_of_writers(round);
+    const bool feeds = round.ends_with(OperationKind::kFeed);
+    if (writers != 0 || feeds || round.size() == sched::kRoundOpsMax) {
+        inner.closing_round = rounds;
+        inner.closing_after = writers;
+        return;
+    }
+    inner.closing_round = rounds - 1;
+    if (rounds == 1) return;
+    inner.program->read(0, rounds - 2, round);
+    inner.closing_after = mask_of_writers(round);
+}
+
+uint64_t first_telling_round(const Inner& inner) {
+    const auto tells = [&](uint64_t k) {
+        Round round;
+        inner.program->read(0, k, round);
+        return std::ranges::any_of(
+            round, [](const Operation& operation) { return sched::is_multicast(operation.kind); });
+    };
+    uint64_t low = 0;
+    uint64_t high = inner.extent.rounds;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (tells(middle)) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+}  // namespace
+
+Inner::Inner(std::unique_ptr<Program> made, bool is_told)
+    : program(std::move(made)), extent(program->extent()) {
+    TUTTI_ASSERT(extent.lanes == 1, "algorithms have one lane");
+    place_closing(*this);
+    if (is_told) telling_round = first_telling_round(*this);
+}
+
+}  // namespace tutti::algo

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all ranks of a plan derive alike: the cut into lanes, who leads, whether there is a node
+// level. Inside algo/ only.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "plan/algo/algorithms.h"
+#include "plan/algo/node_layout.h"
+#include "plan/algo/plan.h"
+
+namespace tutti::algo {
+
+struct Layout {
+    Layout(const Algorithm& algorithm, const Shape& call, const topo::Placement& where,
+           const Tuning& tuned);
+
+    // What the algorithm sees of a lane of so many bytes.
+    [[nodiscard]] Shape inner(uint64_t bytes) const;
+    [[nodiscard]] uint64_t bytes_of(uint64_t lane) const {
+        return std::min(segment_bytes, shape.bytes - lane * segment_bytes);
+    }
+    // On a node of so many members.
+    [[nodiscard]] uint64_t amount_bytes(Amount amount, uint64_t lane_bytes, uint64_t members) const;
+    // Of a node in a lane. Where there is a root, of its own node always.
+    [[nodiscard]] Rank leader(uint32_t of, uint64_t lane) const;
+    [[nodiscard]] Rank rank_of(Rank participant, uint64_t lane) const {
+        return is_flat ? participant : leader(participant, lane);
+    }
+    // The lanes after which the leaders of a node of so many members come again.
+    [[nodiscard]] uint64_t turns(uint64_t members) const {
+        return std::min({lanes, uint64_t{std::max(tuning.leaders, 1u)}, members});
+    }
+    // Of a node's blocks in the buffer of all.
+    [[nodiscard]] uint64_t node_offset(uint32_t of) const {
+        const uint64_t before =
+            has_blocks_by_rank ? placement->members(of).front() : placement->members_before(of);
+        return before * shape.bytes;
+    }
+    // Of a rank's block among all in the order of nodes; and the rounds that packing them takes.
+    [[nodiscard]] uint64_t packed_offset(Rank rank) const {
+        const uint32_t of = placement->node_of(rank);
+        return (placement->members_before(of) + placement->index_on_node(rank)) * shape.bytes;
+    }
+    [[nodiscard]] uint64_t packing_rounds() const {
+        return (shape.ranks + sched::kRoundOpsMax - 1) / sched::kRoundOpsMax;
+    }
+    // The most that a rank's plan takes in front of the algorithm's own scratch.
+    [[nodiscard]] uint64_t own_scratch_max() const;
+
+    Shape shape;
+    const NodeLayout* node;
+    const topo::Placement* placement;             // in the order that the algorithm follows
+    const topo::SwitchOrder* switches = nullptr;  // where that is theirs
+    const topo::Placement* ranks_on = nullptr;    // Shape::ranks_on, where it is flat
+    Tuning tuning;
+    bool is_flat = false;             // every rank is a participant
+    bool is_packed = false;           // blocks travel in scratch, in the order of nodes
+    bool has_blocks_by_rank = false;  // the algorithm leaves them in the order of ranks
+    bool has_multicast = false;  // results reach all ranks of a node without a closing operation
+    uint64_t segment_bytes = 0;
+    uint64_t lanes = 1;
+    uint32_t lanes_in_flight = 1;
+};
+
+}  // namespace tutti::algo

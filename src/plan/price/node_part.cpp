@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/price/node_part.h"
+
+#include <algorithm>
+
+#include "plan/price/node_speed.h"
+#include "run/node/cost.h"
+
+namespace tutti::price {
+namespace {
+
+using sched::Operation;
+using sched::OperationKind;
+
+constexpr size_t kChunkBytes = 64 * 1024;  // of rings, as teams of many ranks have them
+
+node::Call call_of(const Operation& op, uint32_t members) {
+    node::Call call;
+    call.root = op.peer;
+    switch (op.kind) {
+        case OperationKind::kNodeArrive:
+        case OperationKind::kNodeReduce:
+            call.collective = TUTTI_REDUCE;
+            call.bytes = op.left.bytes;
+            call.is_signal = op.kind == OperationKind::kNodeArrive;
+            break;
+        case OperationKind::kNodeRelease:
+        case OperationKind::kNodeBcast:
+            call.collective = TUTTI_BCAST;
+            call.bytes = op.to.bytes;
+            call.is_signal = op.kind == OperationKind::kNodeRelease;
+            break;
+        case OperationKind::kNodeGather:
+            call.collective = TUTTI_GATHER;
+            call.bytes = op.left.bytes;
+            break;
+        default:
+            // Its root reads all members' blocks, a member writes its own alone.
+            call.collective = TUTTI_SCATTER;
+            call.bytes = std::max(op.to.bytes, op.left.bytes / members);
+            break;
+    }
+    return call;
+}
+
+}  // namespace
+
+NodeTimes node_operation_times(const Operation& operation, uint32_t members,
+                               const NodeParameters& parameters) {
+    const node::Call call = call_of(operation, members);
+    if (members < 2 || call.is_empty()) return {};
+    node::Team team;
+    team.size = members;
+    team.slice.geometry = node::Geometry::make(members, kChunkBytes);
+    team.rank = operation.peer;
+    node::Cost cost = node::cost_of(team, call);
+    const uint64_t root_ns = time_ns(cost, parameters);
+    cost.rounds = 0;
+    team.rank = (operation.peer + 1) % members;
+    const uint64_t next_ns = time_ns(node::cost_of(team, call), parameters);
+    return {std::max(root_ns, next_ns), time_ns(cost, parameters)};
+}
+
+}  // namespace tutti::price

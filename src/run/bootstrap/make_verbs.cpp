@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connecting the members of a team by RDMA. Each round is one allgather over all of them:
+//
+//   1  who has a port, on which network
+//      of those whose calls are made in turn: which connections of an earlier team would do? Where
+//      all have the same ones, these are the team's, and there is but a last word
+//   2  the cards of all ends of pairs, so many at a time
+//   3  has everybody connected its ends? From here on packets may come
+//   4  has every message of the probe arrived?
+//   5  in small teams of a rank a node: can all add to rank 0's word?
+//
+// What goes wrong on one is told in the next round, and then all go without.
+#include "run/bootstrap/make_verbs.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "run/arena/process.h"
+#include "run/bootstrap/verbs_links.h"
+#include "run/bootstrap/verbs_peers.h"
+#include "run/transport/verbs/rc.h"
+
+namespace tutti::bootstrap {
+namespace {
+
+using transport::Rank;
+using transport::State;
+using transport::verbs::Device;
+using transport::verbs::kPacketBytesMin;
+using transport::verbs::Links;
+using transport::verbs::PairCard;
+using transport::verbs::PortCard;
+using transport::verbs::Rc;
+
+constexpr uint32_t kMtuBytesMax = 4096;
+// Where there is a way, it takes milliseconds, and a few seconds where packets are lost on it. By
+// the default time-out and retries the device gives up a peer that does not answer after 7.5 s at
+// the soonest.
+constexpr uint64_t kVerbsProbeNsMax = 10'000'000'000;
+
+struct OwnPort {
+    Obstacle obstacle = Obstacle::kNone;
+    uint32_t peers = 0;
+    uint64_t member = 0;
+    PortCard card;
+};
+
+// Some at a time: of 65,536 members 14 MB.
+struct Cards {
+    static constexpr uint32_t kAtOnce = 8;
+    Obstacle obstacle = Obstacle::kNone;
+    uint32_t pad = 0;
+    uint64_t exposed_bytes = 0;  // from where registering memory for a call pays there
+    uint64_t links_id = 0;       // rank 0's is the links'
+    PairCard of[kAtOnce];
+};
+
+// Over one path of full packets, and back: with its header it is two, of which the first is full.
+struct PairProbe {
+    std::vector<std::byte> out;
+    std::vector<std::byte> in;
+    transport::Ticket sent;
+    transport::Ticket received;
+};
+
+class VerbsMaker {
+  public:
+    VerbsMaker(engine::Context& context, Circle& all, engine::InterNode& inter_node,
+               bool is_crowded, bool is_in_turn)
+        : context_(context),
+          all_(all),
+          inter_node_(inter_node),
+          is_crowded_(is_crowded),
+          is_in_turn_(is_in_turn) {}
+    // Done where all members have it.
+    Result<Done> make();
+
+  private:
+    template <class Step>
+    void attempt(Step step) {
+        if (mine_.obstacle == Obstacle::kNone) mine_ = guarded(step);
+    }
+    Report find_port();
+    Result<Allowance::Part> take_memory(uint64_t bytes);
+    Report make_ends();
+    Report join(const FoundLinks& found, uint32_t number);
+    Result<bool> join_links();
+    [[nodiscard]] uint64_t direct_bytes() const;
+    void use_exposed();
+    void take_cards(std::span<const Cards> cards, uint32_t begin);
+    Report connect();
+    void prepare_probe();
+    Report finish_probe();
+    Report keep_links();
+    bool has_probed();
+    Result<Done> introduce();
+    Result<Done> exchange_cards();
+    Result<Done> agree_on_word();
+    [[nodiscard]] bool is_own(size_t pair) const { return peers_[pair] == all_.rank; }
+    // Who the peers are, but oneself.
+    [[nodiscard]] std::span<const uint64_t> others() const {
+        return std::span(members_).subspan(!peers_.empty() && is_own(0) ? 1 : 0);
+    }
+
+    engine::Context& context_;
+    Circle& all_;
+    engine::InterNode& inter_node_;
+    bool is_crowded_;  // this host: its ranks sleep for messages
+    bool is_in_turn_;
+    Report mine_;
+    Device* device_ = nullptr;
+    std::vector<Rank> peers_;
+    std::vector<PortCard> ports_;    // of the peers
+    std::vector<uint64_t> members_;  // of the peers
+    std::shared_ptr<engine::ProcessLinks> links_;
+    std::vector<PairCard> others_;      // of the peers: their ends
+    std::vector<uint32_t> their_pair_;  // of the peers: which of theirs this rank is
+    uint32_t rounds_ = 0;               // of cards
+    uint64_t exposed_bytes_ = 0;        // of all members; at first the own
+    uint32_t mtu_bytes_ = kMtuBytesMax;
+    Rc* messages_ = nullptr;  // the team's; none without peers
+    std::vector<PairProbe> probes_;
+};
+
+Report VerbsMaker::find_port() {
+    const topo::Placement& placement = inter_node_.placement();
+    peers_ = verbs_peers(placement, all_.rank);
+    // Rank 0's first pair is that with itself.
+    const bool has_own = all_reach_first(placement);
+    for (const Rank peer : peers_) {
+        std::vector<Rank> theirs = verbs_peers(placement, peer);
+        if (has_own && peer == 0) theirs.insert(theirs.begin(), 0);
+        const auto own = std::lower_bound(theirs.begin(), theirs.end(), all_.rank);
+        TUTTI_ASSERT(own != theirs.end() && *own == all_.rank, "peers are each other's");
+        their_pair_.push_back(static_cast<uint32_t>(own - theirs.begin()));
+    }
+    if (has_own && all_.rank == 0) {
+        peers_.insert(peers_.begin(), 0);
+        their_pair_.insert(their_pair_.begin(), 0);
+    }
+    ports_.resize(peers_.size());
+    members_.resize(peers_.size());
+    others_.resize(peers_.size());
+    const auto device = context_.verbs_device();
+    if (!device) return report_of(Obstacle::kSystem, device.error().message);
+    device_ = device.value().get();
+    if (device_->port().mtu_bytes >= kPacketBytesMin) return {};
+    return report_of(Obstacle::kSystem, device_->name() + " has packets of " +
+                                            std::to_string(device_->port().mtu_bytes) +
+                                            " bytes; at least " + std::to_string(kPacketBytesMin) +
+                                            " are needed");
+}
+
+// Ports of two networks do not reach each other, which all see alike.
+Result<Done> VerbsMaker::introduce() {
+    attempt([&] { return find_port(); });
+    OwnPort own{mine_.obstacle, static_cast<uint32_t>(peers_.size()), context_.member(), {}};
+    if (device_) own.card = device_->port();
+    const auto all = all_.exchange(own);
+    if (!all) return all.error();
+    const std::span<const OwnPort> ports = all.value();
+    uint32_t peers_max = 0;
+    uint32_t stranger = 0;
+    bool has_obstacle = false;
+    for (uint32_t rank = 0; rank < all_.size; ++rank) {
+        const PortCard& card = ports[rank].card;
+        has_obstacle |= ports[rank].obstacle != Obstacle::kNone;
+        peers_max = std::max(peers_max, ports[rank].peers);
+        mtu_bytes_ = std::min(mtu_bytes_, card.mtu_bytes);
+        if (!card.is_in_network_of(ports[0].card) && stranger == 0) stranger = rank;
+    }
+    if (has_obstacle) return all_.agree(mine_);
+    if (stranger != 0) {
+        Report report;
+        report.obstacle = Obstacle::kNetwork;
+        report.is_named = true;
+        std::snprintf(report.detail, sizeof report.detail,
+                      "the RDMA port of rank %u is on another network than rank 0's", stranger);
+        return all_.error_of(stranger, report);
+    }
+    for (size_t i = 0; i < peers_.size(); ++i) {
+        ports_[i] = ports[peers_[i]].card;
+        members_[i] = ports[peers_[i]].member;
+    }
+    rounds_ = (peers_max + Cards::kAtOnce - 1) / Cards::kAtOnce;
+    return Done{};
+}
+
+// What other teams leave of what the process may register.
+Result<Allowance::Part> VerbsMaker::take_memory(uint64_t bytes) {
+    const uint64_t most = context_.settings().verbs.memory_bytes;
+    Allowance& all = context_.verbs_memory();
+    if (auto part = all.take(bytes, most)) return std::move(*part);
+    return Error{ErrorCode::kMemory,
+                 "RDMA would need " + format_bytes(bytes) + " more registered; others have " +
+                     format_bytes(all.taken()) + " of the " + format_bytes(most) +
+                     " that TUTTI_VERBS_MEMORY allows a process"};
+}
+
+uint64_t VerbsMaker::direct_bytes() const {
+    const VerbsSettings& settings = context_.settings().verbs;
+    return settings.direct_bytes.value_or(VerbsSettings::kDirectBytes);
+}
+
+// The words to which members add are the first team's, so no pair with oneself.
+Report VerbsMaker::join(const FoundLinks& found, uint32_t number) {
+    std::erase(peers_, all_.rank);
+    engine::VerbsPart part;
+    part.port = device_->name();
+    part.is_shared = true;
+    if (found.links) {
+        mtu_bytes_ = found.links->links->packet_bytes();
+        exposed_bytes_ = found.links->exposed_bytes;
+        part.messages = std::make_unique<Rc>(engine::ProcessLinks::owned(found.links), number,
+                                             peers_, found.link_of, direct_bytes());
+    }
+    messages_ = part.messages.get();
+    inter_node_.add_verbs(std::move(part));
+    use_exposed();
+    return {};
+}
+
+// True where the team has its messages by links that there were.
+Result<bool> VerbsMaker::join_links() {
+    Candidates candidates;
+    attempt([&] {
+        candidates = find_links(context_, others(), is_crowded_);
+        return Report{};
+    });
+    const auto all = all_.exchange(candidates.offers);
+    if (!all) return all.error();
+    const auto choice = choose_links(all.value());
+    if (!choice) return false;
+    const auto mine = std::ranges::find(candidates.offers.of, choice->id, &LinksOffer::id);
+    FoundLinks found;
+    if (mine != candidates.offers.of.end()) {
+        found = std::move(candidates.found[mine - candidates.offers.of.begin()]);
+    }
+    attempt([&] { return join(found, choice->number); });
+    if (auto joined = all_.agree_briefly(mine_); !joined) return joined.error();
+    return true;
+}
+
+Report VerbsMaker::make_ends() {
+    engine::VerbsPart part;
+    part.port = device_->name();
+    if (!peers_.empty()) {
+        const auto pairs = static_cast<uint32_t>(peers_.size());
+        transport::verbs::Need need = transport::verbs::need_of(pairs, mtu_bytes_);
+        need.may_sleep = is_crowded_;
+        auto memory = take_memory(pairs * need.pair_bytes);
+        if (!memory) return report_of(Obstacle::kSystem, memory.error().message);
+        part.memory_bytes = memory.value().amount();
+        auto endpoint = device_->make_endpoint(need);
+        if (!endpoint) return report_of(Obstacle::kSystem, endpoint.error().message);
+        const VerbsSettings& settings = context_.settings().verbs;
+        links_ = std::make_shared<engine::ProcessLinks>();
+        links_->members = members_;
+        links_->memory = std::move(memory.value());
+        links_->links =
+            std::make_unique<Links>(std::move(endpoint.value()), context_.clock(), mtu_bytes_,
+                                    pairs, settings.polls_tails && !is_crowded_);
+        std::vector<uint32_t> link_of(pairs);
+        std::iota(link_of.begin(), link_of.end(), 0u);
+        part.messages = std::make_unique<Rc>(engine::ProcessLinks::owned(links_), 0, peers_,
+                                             std::move(link_of), direct_bytes());
+        if (!settings.direct_bytes) exposed_bytes_ = part.messages->exposure_pays_from();
+    }
+    messages_ = part.messages.get();
+    inter_node_.add_verbs(std::move(part));
+    prepare_probe();
+    return {};
+}
+
+// All memory that it takes.
+void VerbsMaker::prepare_probe() {
+    probes_.resize(peers_.size());
+    for (PairProbe& probe : probes_) {
+        probe.out.resize(mtu_bytes_, static_cast<std::byte>(all_.rank + 1));
+        probe.in.resize(mtu_bytes_);
+    }
+}
+
+void VerbsMaker::take_cards(std::span<const Cards> cards, uint32_t begin) {
+    for (size_t i = 0; i < peers_.size(); ++i) {
+        const uint32_t pair = their_pair_[i];
+        if (pair < begin || pair - begin >= Cards::kAtOnce) continue;
+        others_[i] = cards[peers_[i]].of[pair - begin];
+    }
+}
+
+Result<Done> VerbsMaker::exchange_cards() {
+    attempt([&] { return make_ends(); });
+    const uint64_t own_exposed_bytes = exposed_bytes_;
+    const uint64_t own_id = arena::random_token();
+    bool has_obstacle = false;
+    for (uint32_t begin = 0; begin < rounds_ * Cards::kAtOnce; begin += Cards::kAtOnce) {
+        Cards own;
+        own.obstacle = mine_.obstacle;
+        own.exposed_bytes = own_exposed_bytes;
+        own.links_id = own_id;
+        const auto pairs = static_cast<uint32_t>(messages_ ? peers_.size() : 0);
+        for (uint32_t i = begin; i < std::min(begin + Cards::kAtOnce, pairs); ++i) {
+            own.of[i - begin] = messages_->links()->card(i);
+        }
+        const auto all = all_.exchange(own);
+        if (!all) return all.error();
+        take_cards(all.value(), begin);
+        if (links_) links_->id = all.value()[0].links_id;
+        for (const Cards& one : all.value()) {
+            has_obstacle |= one.obstacle != Obstacle::kNone;
+            exposed_bytes_ = std::max(exposed_bytes_, one.exposed_bytes);
+        }
+    }
+    if (has_obstacle) return all_.agree(mine_);
+    if (links_) links_->exposed_bytes = exposed_bytes_;
+    use_exposed();
+    return Done{};
+}
+
+// All members alike, as a message goes straight only where both ends' memory is registered.
+void VerbsMaker::use_exposed() {
+    if (!messages_) return;
+    const std::optional<uint64_t> set = context_.settings().verbs.direct_bytes;
+    if (set) {
+        messages_->use_exposed(*set, *set);
+    } else {
+        messages_->use_exposed(transport::verbs::kExposedBytes, exposed_bytes_);
+    }
+}
+
+Report VerbsMaker::connect() {
+    for (uint32_t pair = 0; messages_ && pair < peers_.size(); ++pair) {
+        if (is_own(pair) && !context_.reaches_itself()) continue;
+        const auto connected = messages_->links()->connect(pair, ports_[pair], others_[pair]);
+        if (!connected && is_own(pair)) context_.reaches_itself() = false;
+        if (connected || is_own(pair)) continue;
+        return report_of(Obstacle::kSystem, "no RDMA to rank " + std::to_string(peers_[pair]) +
+                                                ": " + connected.error().message);
+    }
+    return {};
+}
+
+// True where no message is under way any more.
+bool VerbsMaker::has_probed() {
+    messages_->poll();
+    return std::ranges::all_of(probes_, [](const PairProbe& one) {
+        return one.sent.state != State::kPending && one.received.state != State::kPending;
+    });
+}
+
+// Both ends are ready, so it takes as long as the messages.
+Report VerbsMaker::finish_probe() {
+    if (!messages_) return {};
+    for (size_t i = 0; i < peers_.size(); ++i) {
+        if (is_own(i) && !context_.reaches_itself()) continue;
+        PairProbe& probe = probes_[i];
+        messages_->recv(peers_[i], {}, probe.in.data(), probe.in.size(), probe.received);
+        messages_->send(peers_[i], {}, probe.out.data(), probe.out.size(), probe.sent);
+    }
+    const uint64_t end_ns = context_.clock().now_ns() + kVerbsProbeNsMax;
+    while (!has_probed() && context_.clock().now_ns() < end_ns) {
+        context_.progress();
+        sched_yield();
+    }
+    Report report;
+    for (size_t i = 0; i < peers_.size(); ++i) {
+        PairProbe& probe = probes_[i];
+        const auto told = static_cast<std::byte>(peers_[i] + 1);
+        const bool is_good = probe.sent.state == State::kDone &&
+                             probe.received.state == State::kDone && probe.in[0] == told &&
+                             probe.in.back() == told;
+        messages_->cancel(probe.sent);
+        messages_->cancel(probe.received);
+        if (is_own(i)) {
+            if (!is_good) context_.reaches_itself() = false;
+            continue;
+        }
+        if (is_good || report.obstacle != Obstacle::kNone) continue;
+        const std::string why = messages_->error();
+        const std::string peer = std::to_string(peers_[i]);
+        report =
+            report_of(Obstacle::kNetwork,
+                      why.empty() ? "no RDMA message of rank " + peer + " in ten seconds" : why);
+    }
+    const bool has_own = !peers_.empty() && is_own(0);
+    if (report.obstacle == Obstacle::kNone && has_own && !context_.reaches_itself()) {
+        messages_->give_up_pair(0);
+    }
+    return report;
+}
+
+// Without it messages go all the same.
+Result<Done> VerbsMaker::agree_on_word() {
+    if (!all_reach_first(inter_node_.placement())) return Done{};
+    // Rank 0 alone needs to reach itself; others' contexts never tried.
+    const bool can_reach = messages_ && messages_->is_counted_at(0) && context_.reaches_itself();
+    const uint32_t can_add = can_reach ? 1 : 0;
+    const auto all = all_.exchange(can_add);
+    if (!all) return all.error();
+    const bool can_all = std::ranges::all_of(all.value(), [](uint32_t one) { return one != 0; });
+    if (can_all) messages_->use_adders(all_.size);
+    return Done{};
+}
+
+// For later teams. The pair with oneself is for this one alone.
+Report VerbsMaker::keep_links() {
+    if (!is_in_turn_ || !links_) return {};
+    if (are_apart(context_, others())) context_.keep_links(links_);
+    return {};
+}
+
+Result<Done> VerbsMaker::make() {
+    context_.tidy();  // what teams that were freed have registered
+    if (auto introduced = introduce(); !introduced) return introduced;
+    if (is_in_turn_) {
+        const auto joined = join_links();
+        if (!joined) return joined.error();
+        if (joined.value()) return Done{};
+    }
+    if (auto exchanged = exchange_cards(); !exchanged) return exchanged;
+    attempt([&] { return connect(); });
+    if (auto connected = all_.agree_briefly(mine_); !connected) return connected;
+    attempt([&] { return finish_probe(); });
+    attempt([&] { return keep_links(); });
+    if (auto probed = all_.agree_briefly(mine_); !probed) return probed;
+    return agree_on_word();
+}
+
+}  // namespace
+
+Result<Done> make_verbs(engine::Context& context, Circle& all, engine::InterNode& inter_node,
+                        const std::string& team, bool is_crowded, bool is_in_turn) {
+    if (!wants_verbs(context.settings())) return Done{};
+    const auto made = VerbsMaker(context, all, inter_node, is_crowded, is_in_turn).make();
+    if (made) {
+        inter_node.use_verbs();
+        return made;
+    }
+    if (made.error().code == ErrorCode::kBootstrap) {
+        inter_node.drop_verbs({});
+        return made;
+    }
+    // A line for people, and the reason for reports, are left away where there is no memory.
+    static_cast<void>(guarded([&] {
+        const std::string line = team + " has no RDMA: " + made.error().message;
+        const bool is_wanted = context.settings().verbs.choice == VerbsChoice::kOn;
+        if (all.rank == 0 && context.process_multicast().is_new(line)) {
+            context.log(is_wanted ? TUTTI_LOG_ERROR : TUTTI_LOG_INFO, line);
+        }
+        return Report{};
+    }));
+    inter_node.drop_verbs(made.error().message);
+    return Done{};
+}
+
+}  // namespace tutti::bootstrap

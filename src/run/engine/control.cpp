@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/engine/control.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "run/notes/notes.h"
+
+namespace tutti::engine {
+namespace {
+
+enum GaveUp : uint32_t { kNobody, kWriting, kWritten };
+
+}  // namespace
+
+void Control::break_off(tutti_status status, const char* why) {
+    char text[sizeof(notes::Note::text)];
+    std::snprintf(text, sizeof text, "rank %u: %s", members_.rank, why);
+    members_.break_down(status, text);
+    const bool is_cause = tell(status, text);
+    // Found out here, and perhaps by nobody else: those who hear of it say nothing.
+    if (is_cause && status == TUTTI_ERR_MISMATCH) {
+        members_.context.log(TUTTI_LOG_WARN, members_.message);
+    }
+}
+
+void Control::follow(const Members& broken) {
+    const char* text = broken.message.c_str() + broken.name.size() + 2;  // behind ": "
+    members_.break_down(broken.broken, text);
+    tell(broken.broken, text);
+}
+
+bool Control::tell_node(tutti_status status, const char* text, uint32_t call) {
+    const node::Team& node = members_.node;
+    if (node.size == 1) return true;
+    node::SliceHeader& header = node.slice.header();
+    uint32_t nobody = kNobody;
+    if (!header.gave_up.compare_exchange_strong(nobody, kWriting)) return false;
+    header.gave_up_status = static_cast<uint32_t>(status);
+    header.gave_up_call = call;
+    std::snprintf(header.gave_up_text, sizeof(header.gave_up_text), "%s", text);
+    header.gave_up.store(kWritten, std::memory_order_release);
+    header.bell.ring();
+    return true;
+}
+
+bool Control::hear_node(const node::Call* call) {
+    const node::SliceHeader& header = members_.node.slice.header();
+    if (header.gave_up.load(std::memory_order_acquire) != kWritten) return false;
+    if (!is_due(header.gave_up_call, call != nullptr)) return false;
+    members_.break_down(static_cast<tutti_status>(static_cast<int32_t>(header.gave_up_status)),
+                        header.gave_up_text);
+    return true;
+}
+
+// Whoever waits for a call to begin may wait for the one that gave up. In one that has begun only
+// others can be late, or what was sent is still on its way.
+bool Control::is_due(uint32_t call, bool is_in_call) {
+    constexpr uint64_t kHeldNs = 1'000'000'000;
+    const bool is_later = static_cast<int32_t>(call - calls_begun()) > 0;  // numbers go round
+    if (call == 0 || !is_later || (is_in_call && !is_under_way())) return true;
+    const uint64_t now_ns = members_.context.clock().now_ns();
+    if (held_since_ns_ == 0) held_since_ns_ = now_ns;
+    return now_ns - held_since_ns_ >= kHeldNs;
+}
+
+void Control::listen(const node::Call* call, node::Op* op) {
+    // What this rank waits for may be a rank that needs this one to go on in another team.
+    members_.context.process_multicast().attend_all();
+    members_.context.tidy();
+    if (members_.is_broken() || hear_node(call)) return;
+    hear_far(call);
+    if (op && op->is_lost) return lose_memory(*op);
+    if (op && op->lacks_chunks) {
+        return break_off(TUTTI_ERR_MEMORY,
+                         "communicators in which members have failed hold this rank's chunks");
+    }
+    if (!members_.is_broken() && op) look_for_disagreement(*op);
+}
+
+// Of a call whose inputs are overwritten by now: nobody can finish it.
+void Control::lose_memory(const node::Op& op) {
+    char why[96];
+    std::snprintf(why, sizeof(why), "cannot read the memory of rank %u of this host any more",
+                  op.awaited);
+    break_off(TUTTI_ERR_SYSTEM, why);
+}
+
+// For a rank that has waited long. Who finished this call while this rank waits for what it should
+// have written runs something else: it is looked at twice, with steps between, since what it wrote
+// may have come just before its word that it was done.
+void Control::look_for_disagreement(node::Op& op) {
+    const node::Team& node = members_.node;
+    const node::Disagreement with = node::find_disagreement(node, op);
+    if (with.rank != node::kNoRank) return disagree(op, with);
+    const node::Rank awaited = std::exchange(op.awaited, node::kNoRank);
+    const bool is_suspect = awaited != node::kNoRank && node::has_finished(node, op, awaited);
+    if (is_suspect && suspected_ == op.number && suspect_ == awaited) {
+        return disagree(op, {awaited, false, {}});
+    }
+    suspected_ = is_suspect ? op.number : 0;
+    suspect_ = awaited;
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/engine/inter_node.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti::engine {
+
+InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
+                     const tutti_p2p& p2p, std::vector<uint32_t> peers, transport::TagLease tags)
+    : context_(context),
+      placement_(std::move(placement)),
+      rank_(rank),
+      peers_(std::move(peers)),
+      tags_(std::move(tags)),
+      messages_(p2p, tags_.first_tag(), peers_, tags_.kinds()),
+      routes_(messages_),
+      notes_(p2p, tags_.note_tag(), peers_, rank, tags_.token()),
+      plans_(context_.grounds(), placement_, rank_),
+      is_told_(placement_.ranks()) {
+    const FaultPlan& faults = context_.settings().faults;
+    if (faults.reorder == 0) return;
+    faulty_ = std::make_unique<transport::Faulty>(
+        routes_, transport::Faults{faults.seed + rank_, faults.reorder, 0});
+}
+
+void InterNode::attach(node::Team* node) {
+    node_ = node;
+    executor_ = std::make_unique<exec::Executor>(
+        node, transport(), multicast_.route ? &multicast_.route->route() : nullptr);
+    executor_->set_clock(context_.clock());
+    context_.process_multicast().enroll(*this);
+}
+
+void InterNode::add_verbs(VerbsPart part) {
+    verbs_ = std::move(part);
+    if (verbs_.messages) verbs_way_ = routes_.add(*verbs_.messages, placement_.ranks());
+}
+
+void InterNode::use_verbs() {
+    uses_verbs_ = true;
+    if (!verbs_.messages) return;
+    for (const uint32_t peer : verbs_.messages->peers()) routes_.use(peer, verbs_way_);
+    if (verbs_.messages->adders() != 0) routes_.use_adders(verbs_way_);
+}
+
+// What this end has sent so far nobody waits for.
+void InterNode::drop_verbs(std::string obstacle) {
+    if (verbs_way_ != 0) routes_.remove(verbs_way_);
+    verbs_way_ = 0;
+    verbs_ = {};
+    verbs_.obstacle = std::move(obstacle);
+}
+
+void InterNode::describe(tutti_verbs_info& info) const {
+    info.hosts = placement_.nodes();
+    if (uses_verbs_) {
+        info.state = TUTTI_VERBS_ON;
+        if (verbs_.messages) {
+            const std::span<const transport::Rank> peers = verbs_.messages->peers();
+            const auto own = std::ranges::count(peers, rank_);
+            info.peers = static_cast<uint32_t>(peers.size()) - static_cast<uint32_t>(own);
+            info.polls_tails = verbs_.messages->polls_tails() ? 1 : 0;
+            info.long_messages = verbs_.messages->sent_straight();
+            info.long_copied = verbs_.messages->sent_copied();
+            info.additions = verbs_.messages->additions();
+        }
+        info.memory_bytes = verbs_.memory_bytes;
+        info.shares = verbs_.is_shared ? 1 : 0;
+        multicast::set_text(info.port, verbs_.port);
+    } else if (!verbs_.obstacle.empty()) {
+        info.state = TUTTI_VERBS_OFF;
+        multicast::set_text(info.reason, verbs_.obstacle);
+    }
+}
+
+void InterNode::set_multicast(multicast::MulticastOutcome outcome) {
+    const auto still = context_.process_multicast().keep_still();
+    std::swap(multicast_, outcome);  // what was there goes after the lock
+    polls_ = multicast_.route && !context_.settings().mcast.thread;
+    if (multicast_.route && is_watched()) multicast_.route->route().watch_all(true);
+    if (multicast_.route && is_crowded_) multicast_.route->route().leave_offers_to_service();
+}
+
+Result<Done> InterNode::reserve(select::Plan& plan) {
+    if (plan.is_reserved) return Done{};
+    auto reserved = executor_->reserve(plan.program->extent(), context_.settings().scratch_bytes);
+    plan.is_reserved = static_cast<bool>(reserved);
+    return reserved;
+}
+
+// Multicast is there, or was when the next call is made.
+bool InterNode::has_multicast() const {
+    if (!multicast_.route) return false;
+    const transport::carrier::Route& route = multicast_.route->route();
+    return !route.is_decided() || call() + 1 < route.calls_end();
+}
+
+// Multicast comes in the midst of a team's calls, and goes when it fails. The order of operands
+// changes then, so where that shows, multicast is used only by the user's word.
+bool InterNode::may_multicast(const sched::Shape& shape) const {
+    const Settings& settings = context_.settings();
+    return shape.is_exact || settings.mcast.choice == McastChoice::kOn ||
+           settings.tune == TuneChoice::kLiveAll || plans_.is_forced(shape.collective);
+}
+
+// With what was agreed when the team was made.
+sched::Shape InterNode::agreed(sched::Shape shape) const {
+    shape.is_computed_once =
+        context_.settings().heterogeneous && shape.collective == TUTTI_ALLREDUCE;
+    shape.has_rdma = uses_verbs_;
+    shape.has_multicast = multicast_.route != nullptr && may_multicast(shape);
+    shape.message_speed = message_speed();
+    if (!shape.has_multicast) return shape;
+    shape.gives_back = routes_.can_withdraw_receives();
+    const multicast::MulticastFacts& facts = multicast_.route->facts();
+    shape.multicast_speed = {facts.latency_ns, facts.bytes_per_s * 8 / 1'000'000};
+    return shape;
+}
+
+// A team that has tried multicast has measured that beside it.
+sched::Speed InterNode::message_speed() const {
+    if (!multicast_.route) return speed_;
+    const sched::Speed& beside = multicast_.route->facts().message;
+    return beside.mbit != 0 ? beside : speed_;
+}
+
+namespace {
+// A try costs what some tens of short calls gain, or a few long ones: 16 calls of a few bytes, four
+// of 1 MiB. A communicator that lives for a few calls never gets there.
+constexpr uint64_t kWishBytes = 256u << 10;
+constexpr uint64_t kWishedBytes = 16 * kWishBytes;
+// Measuring messages takes some 50 of them, of which the long ones are 4 MB at most each way and
+// some 50 ms where links are slow. It comes after 256 calls of a few bytes, or 16 of 1 MiB, so the
+// job has spent several times as much on its calls by then.
+constexpr uint64_t kPricedCallBytes = 64u << 10;
+constexpr uint64_t kPricedBytes = 256 * kPricedCallBytes;
+// After a failure: calls by messages until it is tried again, doubled with each such try. The least
+// is four times the short calls that earn a first try: a host that stood still once may do so
+// again, and each time costs seconds. A try that is in vain takes a second; spread over the most it
+// is 15 us a call, about what the shortest call across hosts takes anyway.
+constexpr uint64_t kReturnCallsMin = 64;
+constexpr uint64_t kReturnCallsMax = 65'536;
+}  // namespace
+
+// All members count alike. Of a gather or scatter some may have more room than is sent, and do not
+// know that when they begin it (receive_capacity.cpp).
+void InterNode::count_wish(const select::Plan& plan) {
+    const bool is_alike = !has_rooted_blocks(plan.shape.collective);
+    if (awaits_speed_ && plan.awaits_price && is_alike && priced_bytes_ < kPricedBytes) {
+        priced_bytes_ += kPricedCallBytes + std::min(plan.shape.bytes, kPricedBytes);
+    }
+    if (!awaits_multicast_ || !plan.would_multicast || wished_bytes_ >= kWishedBytes) return;
+    wished_bytes_ += kWishBytes + std::min(plan.shape.bytes, kWishedBytes);
+}
+
+bool InterNode::is_speed_due() const {
+    if (!awaits_speed_ || multicast_.route) return false;
+    return priced_bytes_ >= kPricedBytes || context_.settings().price == PriceChoice::kOn;
+}
+
+bool InterNode::is_multicast_due() const {
+    if (multicast_.route) return is_return_due();
+    return awaits_multicast_ && wished_bytes_ >= kWishedBytes;
+}
+
+// Only calls from calls_end() on are counted, and whoever has counted one knows where that is: so
+// between two calls all members have counted alike.
+bool InterNode::is_return_due() const {
+    const uint64_t wait = std::min(kReturnCallsMin << std::min(retries_, 16u), kReturnCallsMax);
+    return calls_without_ >= wait;
+}
+
+transport::State InterNode::settle_multicast() {
+    const auto held = hold();
+    if (polls_) multicast_.route->poll();
+    return multicast_.route->route().step();
+}
+
+void InterNode::retire_multicast() {
+    const auto still = context_.process_multicast().keep_still();
+    multicast_.route->retire();
+}
+
+Result<Done> InterNode::adopt_multicast(multicast::MulticastOutcome made) {
+    awaits_multicast_ = false;
+    if (multicast_.route) {
+        calls_without_ = 0;
+        ++retries_;
+        if (!made.route) {
+            multicast_.obstacle = std::move(made.obstacle);
+            return Done{};
+        }
+        ++returns_;
+        lost_node_ = multicast_.route->route().dead();
+        has_told_failure_ = false;
+        made.route->follow(*multicast_.route);
+    }
+    if (made.route) executor_->set_route(&made.route->route());
+    set_multicast(std::move(made));
+    return multicast_.route ? plan_helpers(0) : Result<Done>(Done{});
+}
+
+// What the team still owes to others beside multicasts, others' waits go on with.
+void InterNode::drop_multicast(std::string obstacle) {
+    awaits_multicast_ = false;
+    multicast::MulticastOutcome dropped;
+    {
+        const auto still = context_.process_multicast().keep_still();
+        polls_ = false;
+        dropped = std::exchange(multicast_, {nullptr, std::move(obstacle)});
+    }
+    if (!dropped.route) return;
+    executor_->set_route(nullptr);
+    dropped.route->drop();
+}
+
+Result<select::Plan*> InterNode::plan(const sched::Shape& shape, uint32_t way) {
+    select::Circumstances now = circumstances(shape);
+    now.way = way;
+    sched::Shape wanted = agreed(shape);
+    auto found = plans_.find(wanted, now);
+    if (!found || !found.value()->multicasts() || has_multicast()) return found;
+    wanted.has_multicast = false;
+    return plans_.find(wanted, now);
+}
+
+select::Circumstances InterNode::circumstances(const sched::Shape& shape) const {
+    const bool may = may_multicast(shape);
+    return {may && awaits_multicast_, may && multicast_.route != nullptr, multicast_.obstacle,
+            awaits_speed_};
+}
+
+Result<Done> InterNode::force(const sched::Shape& shape, const std::string& algorithm) {
+    const auto before = plans_.force(shape.collective, algorithm);
+    if (!before) return before.error();
+    const auto planned = plan(shape);
+    if (planned) return Done{};
+    plans_.restore(shape.collective, before.value());
+    return planned.error();
+}
+
+Result<Done> InterNode::plan_plain(select::Plan& plan, tutti_collective collective, size_t bytes) {
+    auto made = plans_.make_plain(collective, bytes);
+    if (!made) return made.error();
+    plan = std::move(made.value());
+    return reserve(plan);
+}
+
+Result<Done> InterNode::plan_helpers(size_t card_bytes) {
+    if (card_bytes > 0) {
+        auto planned = plan_plain(check_, TUTTI_ALLGATHER, card_bytes);
+        if (!planned) return planned;
+    }
+    return barrier_.program ? Result<Done>(Done{}) : plan_plain(barrier_, TUTTI_BARRIER, 0);
+}
+
+// Without a thread nobody repairs what others miss once this rank has left the call, and the
+// embedder's own messages may then wait for theirs. So a call with multicasts ends when all that
+// was sent is with everybody, and everybody knows: a barrier of the embedder's messages, which it
+// moves by itself.
+Step InterNode::step_multicast() {
+    const auto held = hold();
+    return step_under_lock();
+}
+
+Step InterNode::step_under_lock() {
+    transport::carrier::Route& route = multicast_.route->route();
+    // Others may miss what this rank sent.
+    if (route.has_failed()) static_cast<void>(route.step());
+    if (!polls_) return executor_->step();
+    multicast_.route->poll();
+    if (wake_ == Wake::kDelivery) {
+        if (!multicast_.route->is_delivered()) return Step::kBlocked;
+        wake_ = Wake::kBarrier;
+        const transport::CallWord word = sign(TUTTI_BARRIER, 0, 0);
+        executor_->start(*barrier_.program, call(), {}, word);
+        return Step::kAdvanced;
+    }
+    const Step step = executor_->step();
+    if (step != Step::kDone) return step;
+    if (wake_ == Wake::kNone && plans_.running()->extent().multicasts > 0) {
+        wake_ = Wake::kDelivery;
+        multicast_.route->hasten();
+        return Step::kAdvanced;
+    }
+    wake_ = Wake::kNone;
+    return Step::kDone;
+}
+
+bool InterNode::is_undecided(const select::Plan& plan) const {
+    return plan.multicasts() && multicast_.route->route().is_undecided();
+}
+
+transport::State InterNode::decide() {
+    const auto held = hold();
+    if (polls_) multicast_.route->poll();
+    const transport::State state = multicast_.route->route().step();
+    if (state == transport::State::kFailed) return state;
+    return multicast_.route->route().is_decided() ? transport::State::kDone
+                                                  : transport::State::kPending;
+}
+
+// The first rank that is not on the host in question.
+bool InterNode::is_teller(uint32_t node) const {
+    uint32_t first = 0;
+    while (first + 1 < placement_.ranks() && placement_.node_of(first) == node) ++first;
+    return first == rank_;
+}
+
+std::string InterNode::tell_failure() {
+    if (!multicast_.route || has_told_failure_) return {};
+    const auto held = hold();
+    const transport::carrier::Route& route = multicast_.route->route();
+    if (!route.has_failed() || !route.is_decided()) return {};
+    has_told_failure_ = true;
+    if (!is_teller(route.dead()) || route.is_contradicted()) return {};
+    const std::string host = host_text(route.dead());
+    if (!context_.process_multicast().falls_silent(host)) return {};
+    return host + " no longer answers multicast; from call " + std::to_string(route.calls_end()) +
+           " on messages do its work";
+}
+
+std::string InterNode::tell_return() {
+    if (returns_ == 0 || has_lost_multicast() || !is_teller(lost_node_)) return {};
+    const std::string host = host_text(lost_node_);
+    if (!context_.process_multicast().answers_again(host)) return {};
+    return host + " answers multicast again; from call " + std::to_string(call() + 1) +
+           " on it does its work";
+}
+
+void InterNode::announce(bool is_long) {
+    if (!multicast_.route || is_announced_ == is_long) return;  // others read it under the lock
+    const auto held = hold();
+    change_watch(is_announced_, is_long);
+}
+
+void InterNode::change_watch(bool& reason, bool is_wanted) {
+    reason = is_wanted;
+    multicast_.route->route().watch_all(is_watched());
+}
+
+std::unique_lock<std::mutex> InterNode::hold() {
+    if (!multicast_.route) return {};
+    return std::unique_lock(multicast_mutex_);
+}
+
+void InterNode::notify_others(const notes::Note& note) {
+    const std::lock_guard lock(notice_mutex_);
+    notice_ = note;
+    notified_ = 0;
+    is_notifying_ = notes_.is_on();
+    while (is_notifying_ && notify_next()) {
+    }
+}
+
+void InterNode::notify_remaining() {
+    const std::unique_lock lock(notice_mutex_, std::try_to_lock);
+    while (lock && is_notifying_ && notify_next()) {
+    }
+}
+
+// False where there is no room.
+bool InterNode::notify_next() {
+    const uint32_t nodes = placement_.nodes();
+    if (notified_ == nodes + placement_.ranks()) {
+        is_notifying_ = false;
+        return true;
+    }
+    const bool is_first = notified_ < nodes;
+    const uint32_t rank = is_first ? placement_.members(notified_)[0] : notified_ - nodes;
+    const uint32_t node = placement_.node_of(rank);
+    const bool is_known = !is_first && placement_.members(node)[0] == rank;
+    if (node != placement_.node_of(rank_) && !is_known && !notes_.send(rank, notice_)) {
+        return false;
+    }
+    ++notified_;
+    return true;
+}
+
+// Whoever holds it goes on by itself.
+void InterNode::attend() {
+    notify_remaining();
+    if (!multicast_.route) return;
+    const std::unique_lock lock(multicast_mutex_, std::try_to_lock);
+    if (!lock || !is_sound_) return;
+    transport::carrier::Route& route = multicast_.route->route();
+    if (route.has_failed()) static_cast<void>(route.step());
+}
+
+void InterNode::watch_for_others(bool is_wanted) {
+    if (!multicast_.route) return;
+    const auto held = hold();
+    if (is_watched_for_others_ != is_wanted) change_watch(is_watched_for_others_, is_wanted);
+}
+
+void InterNode::start(select::Plan& plan, const exec::Arguments& arguments,
+                      bool has_spare_capacity) {
+    has_spare_capacity_ = has_spare_capacity;
+    has_taken_less_ = false;
+    less_ = 0;
+    // A plan for a team without: the group has failed, and in this call all do without it.
+    if (multicast_.route && !plan.shape.has_multicast && !is_helper(plan)) ++calls_without_;
+    count_wish(plan);
+    plans_.started(plan);
+    begin(plan, arguments);
+}
+
+void InterNode::begin(const select::Plan& plan, const exec::Arguments& arguments) {
+    TUTTI_ASSERT(plan.is_reserved, "a call begins with its memory");
+    shape_ = plan.shape;
+    word_ = sign(plan.shape.collective, plan.shape.root, plan.shape.bytes);
+    if (multicast_.route) multicast_.route->route().begin_call(call());
+    exec::Arguments buffers = arguments;
+    buffers.input_bytes = shape_.input_bytes(rank_);
+    buffers.output_bytes = shape_.output_bytes(rank_);
+    executor_->start(*plan.program, call(), buffers, word_);
+    is_under_way_ = true;
+}
+
+void InterNode::leave_to_host(const select::Plan& plan) {
+    count_wish(plan);
+    sign(node::kLeftToHost, 0, 0);
+}
+
+// The next call is this one, for messages and the node alike.
+transport::CallWord InterNode::sign(tutti_collective collective, uint32_t root, uint64_t bytes) {
+    const transport::CallWord word = log_.add(collective, root, bytes);
+    if (node_) node::take_part(*node_, word.call, word.before);
+    return word;
+}
+
+void InterNode::tell_calls() {
+    if (!notes_.is_on()) return;
+    notes::Note note;
+    note.kind = notes::Note::Kind::kCalls;
+    note.call = call();
+    note.calls = log_.tell();
+    const auto tell = [&](uint32_t rank) {
+        if (!is_told_[rank] && rank != rank_) is_told_[rank] = notes_.send(rank, note);
+    };
+    for (const uint32_t rank : executor_->waits_for()) tell(rank);
+    // It alone knows for sure what a scatter sends.
+    if (has_spare_capacity_) tell(shape_.root);
+    const node::Op* op = node_op();
+    if (!op) return;
+    // On the node, whoever comes next; or its leader, on whom most depends.
+    const auto members = placement_.members(placement_.node_of(rank_));
+    tell(members[op->awaited != node::kNoRank ? op->awaited : 0]);
+}
+
+std::string InterNode::host_text(uint32_t node) const {
+    if (node < host_names_.size()) return host_names_[node];
+    return "the host of rank " + std::to_string(placement_.members(node)[0]);
+}
+
+void InterNode::describe(tutti_multicast_info& info) const {
+    info.hosts = placement_.nodes();
+    if (multicast_.route) {
+        const transport::carrier::Route& route = multicast_.route->route();
+        info.state = route.has_failed() ? TUTTI_MULTICAST_FAILED : TUTTI_MULTICAST_ON;
+        info.returns = returns_;
+        info.failures = returns_ + (route.has_failed() ? 1 : 0);
+        if (route.has_failed()) {
+            std::string reason = route.is_contradicted()
+                                     ? "packets were forged or changed"
+                                     : host_text(route.dead()) + " no longer answers";
+            if (!multicast_.obstacle.empty()) reason += "; later: " + multicast_.obstacle;
+            multicast::set_text(info.reason, reason);
+        } else if (returns_ > 0) {
+            multicast::set_text(info.reason, host_text(lost_node_) + " had not answered");
+        }
+        multicast_.route->describe(info);
+    } else if (awaits_multicast_) {
+        info.state = TUTTI_MULTICAST_LATER;
+    } else if (!multicast_.obstacle.empty()) {
+        info.state = TUTTI_MULTICAST_OFF;
+        multicast::set_text(info.reason, multicast_.obstacle);
+    }
+    const sched::Speed speed = message_speed();
+    info.message_latency_ns = speed.latency_ns;
+    info.message_bytes_per_s = speed.mbit * 1'000'000 / 8;
+}
+
+std::string InterNode::rank_text(uint32_t rank) const {
+    const std::string text = "rank " + std::to_string(rank);
+    const uint32_t node = placement_.node_of(rank);
+    return node < host_names_.size() ? text + " (on " + host_names_[node] + ")" : text;
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of a team across nodes beside its node's shared memory: the placement, the transport to
+// other nodes, and the plans of the calls that it has seen.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/topo/placement.h"
+#include "plan/sched/shape.h"
+#include "plan/select/plans.h"
+#include "run/engine/context.h"
+#include "run/exec/executor.h"
+#include "run/multicast/team_multicast.h"
+#include "run/node/team.h"
+#include "run/notes/call_log.h"
+#include "run/notes/notes.h"
+#include "run/transport/faulty/faulty.h"
+#include "run/transport/p2p/p2p.h"
+#include "run/transport/p2p/tags.h"
+#include "run/transport/routes/routes.h"
+#include "run/transport/verbs/rc.h"
+#include "tutti/tutti.h"
+
+namespace tutti::engine {
+
+// A team's messages by RDMA, as far as it has them.
+struct VerbsPart {
+    std::unique_ptr<transport::verbs::Rc> messages;  // none where this member has no such peer
+    uint64_t memory_bytes = 0;                       // registered for it; 0 where it shares
+    bool is_shared = false;                          // by links that an earlier team has made
+    std::string port;                                // "mlx5_0:1"
+    std::string obstacle;  // without: why; the same text on all members. Empty: nobody wanted it
+};
+
+class InterNode final : public Retired, private multicast::RecoveryClient {
+  public:
+    InterNode(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,
+              std::vector<uint32_t> peers, transport::TagLease tags);
+    ~InterNode() override;
+    // What is done to multicasts is done under this lock: threads that wait in calls of other teams
+    // help this one on after a failure. Of nothing where the team has no multicast.
+    [[nodiscard]] std::unique_lock<std::mutex> hold();
+    // The team is gone. False where this must be kept: until is_over(), attend() goes on with what
+    // it still owes to others. Not sound: messages may still write into its memory.
+    [[nodiscard]] bool retire(bool is_sound);
+    bool is_over() override;
+    // Gives a note to all other nodes: first to one rank of each, which passes it on there, then to
+    // the others, of whom one may look sooner. Where there is no room for more, notify_remaining()
+    // goes on. Allocates nothing.
+    void notify_others(const notes::Note& note);
+    void notify_remaining();
+
+    [[nodiscard]] const topo::Placement& placement() const { return placement_; }
+    [[nodiscard]] transport::Transport& transport() {
+        if (faulty_) return *faulty_;
+        return routes_;
+    }
+    [[nodiscard]] notes::Notes& notes() { return notes_; }
+    // The names of the nodes, for messages; may be left away.
+    void set_host_names(std::vector<std::string> names) { host_names_ = std::move(names); }
+    // "HOST".
+    [[nodiscard]] std::string host_text(uint32_t node) const;
+    // Messages by RDMA, before attach(): from use_verbs() on, on all members alike, those to the
+    // peers that it is connected with go so. Else drop_verbs() says why not. add_verbs() alone
+    // allocates.
+    void add_verbs(VerbsPart part);
+    void use_verbs();
+    void drop_verbs(std::string obstacle);
+    // All but the name.
+    void describe(tutti_verbs_info& info) const;
+    // This host's ranks outnumber its processors. Before set_multicast().
+    void set_crowded() { is_crowded_ = true; }
+    // Once, before attach().
+    void set_multicast(multicast::MulticastOutcome outcome);
+    // Multicast is tried, after attach(), once calls that would use it come often.
+    void await_multicast() { awaits_multicast_ = true; }
+    // How fast messages between hosts are is measured, after attach(), once calls that could run
+    // otherwise by it come often; by hosts are meant these, by ascending identities.
+    void await_speed(std::vector<uint64_t> hosts) {
+        hosts_ = std::move(hosts);
+        awaits_speed_ = true;
+    }
+    [[nodiscard]] const std::vector<uint64_t>& hosts() const { return hosts_; }
+    // As is_multicast_due().
+    [[nodiscard]] bool is_speed_due() const;
+    // Alike on all members, between two calls; 0: it is not known, nor measured any more.
+    void adopt_speed(const sched::Speed& speed) {
+        const auto held = hold();
+        awaits_speed_ = false;
+        speed_ = speed;
+    }
+    [[nodiscard]] sched::Speed message_speed() const;
+    // Not for the first time: the group that there was has failed.
+    [[nodiscard]] bool has_lost_multicast() const {
+        return multicast_.route && multicast_.route->route().has_failed();
+    }
+    // What one takes, as measured; 0: there is none.
+    [[nodiscard]] uint64_t multicast_ns() const {
+        return multicast_.route ? multicast_.route->facts().latency_ns + 1 : 0;
+    }
+    [[nodiscard]] bool awaits_multicast() const { return awaits_multicast_; }
+    // Calls have asked for it often enough. Between two calls all members know that alike, since
+    // they count the same calls.
+    [[nodiscard]] bool is_multicast_due() const;
+    // What was lost, before the try: all members are in it. kDone: nobody misses anything of this
+    // rank's, and it owes the others nothing.
+    transport::State settle_multicast();
+    // After that: its group goes.
+    void retire_multicast();
+    // What a try has brought, alike on all members: calls may use it.
+    Result<Done> adopt_multicast(multicast::MulticastOutcome made);
+    // Not for any call to use, after all: the group goes at once, on all members alike.
+    void drop_multicast(std::string obstacle);
+    // Once, when the node's part is there; it stays where it is. nullptr where every node has one
+    // rank.
+    void attach(node::Team* node);
+    // Plans that no rule and no setting touches: for the comparison of calls, if its cards have
+    // bytes; and a barrier, for members that meet before they try multicast, and for what follows a
+    // call with multicasts where no thread serves them.
+    Result<Done> plan_helpers(size_t card_bytes);
+
+    // From here to start(), where not said otherwise, under hold().
+    //
+    // The plan of the next call, of this shape, made where it is new. An error is the same on all
+    // ranks, unless memory ran out. Valid until the next one is asked for, or while it runs. Where
+    // it is the embedder's, it stays so when multicast fails: a rank may learn of that later than
+    // another, and must not wait in the embedder's call for one that waits in ours.
+    // way: live tuning's (Request::way).
+    Result<select::Plan*> plan(const sched::Shape& shape, uint32_t way = 0);
+    // Calls of the shape's collective run by this algorithm from now on, whatever the settings say;
+    // empty: by settings and rules again. All ranks alike, between calls. An error says why this
+    // shape cannot, and changes nothing.
+    Result<Done> force(const sched::Shape& shape, const std::string& algorithm);
+    // See Runner::ways().
+    [[nodiscard]] std::vector<select::Way> ways(const sched::Shape& shape, bool has_stragglers) {
+        return plans_.ways(agreed(shape), circumstances(shape), has_stragglers);
+    }
+    // See select::Plans::follows_from().
+    [[nodiscard]] std::optional<uint64_t> follows_from(const sched::Shape& shape) const {
+        return plans_.follows_from(agreed(shape), circumstances(shape));
+    }
+    [[nodiscard]] select::Plan& check_plan() { return check_; }
+    [[nodiscard]] select::Plan& barrier_plan() { return barrier_; }
+    // An allreduce of one element of so many bytes, likewise.
+    Result<Done> plan_comparison(size_t bytes) {
+        return plan_plain(comparison_, TUTTI_ALLREDUCE, bytes);
+    }
+    [[nodiscard]] select::Plan& comparison_plan() { return comparison_; }
+
+    // Makes the memory that a plan needs, before its first call.
+    Result<Done> reserve(select::Plan& plan);
+    // Begins a call of a plan that has its memory; no other is under way.
+    // has_spare_capacity: it may become one of fewer bytes, where this rank has room for more than
+    // others send it.
+    void start(select::Plan& plan, const exec::Arguments& arguments,
+               bool has_spare_capacity = false);
+    // See take_less(): the call that was withdrawn begins as one of what is sent.
+    void restart(select::Plan& plan, const exec::Arguments& arguments);
+    // Calls in which nothing is sent, but those for whom they are other calls will notice: one of
+    // no bytes, and one that is the embedder's.
+    void pass(const node::Call& call) { sign(call.collective, call.root, 0); }
+    void leave_to_host(const select::Plan& plan);
+
+    // Not under hold(), these and what follows.
+    // The call under way has failed.
+    void cancel() {
+        const auto held = hold();
+        executor_->cancel();
+    }
+    Step step() {
+        const Step step = multicast_.route ? step_multicast() : executor_->step();
+        if (step == Step::kDone) is_under_way_ = false;
+        return step;
+    }
+    [[nodiscard]] bool is_under_way() const { return is_under_way_; }
+    // ---- this rank has more room than is sent (receive_capacity.cpp) ----
+    // Others run the call under way as this one, of fewer bytes, and so shall this rank: false
+    // where that cannot be. Where it is true, less() is what they send until restart().
+    bool take_less(const node::CallNote& theirs);
+    [[nodiscard]] bool may_take_less() const;
+    [[nodiscard]] uint64_t less() const { return less_; }
+    [[nodiscard]] uint32_t root() const { return shape_.root; }
+    // The root's memory for blocks of that size.
+    [[nodiscard]] std::byte* make_blocks(uint64_t bytes);
+    [[nodiscard]] const std::byte* blocks() const { return blocks_.get(); }
+    void drop_blocks() { blocks_.reset(); }
+    transport::State retract();
+    // In a long wait: looks among messages that nobody has asked for. How another rank runs this
+    // call, where it shows that, and the call cannot go on so.
+    transport::Disagreement look_for_unexpected();
+
+    // What the call under way waits for, the service of multicasts will bring.
+    [[nodiscard]] bool waits_for_service() const {
+        return multicast_.route && !polls_ && executor_->waits_for_multicasts();
+    }
+    // Rung whenever something has changed for a rank that waits for the service.
+    [[nodiscard]] Bell& service_bell() { return multicast_.route->bell(); }
+    void sleep_for_service(Sleeper& sleeper, uint64_t end_ns) {
+        multicast_.route->sleep(sleeper, end_ns);
+    }
+    // In a wait for something else: does what the service's thread leaves to the rank that carries.
+    void poll_carrier() {
+        if (!polls_ && carries()) multicast_.route->poll();
+    }
+    // What the call under way waits for will come as messages that one can sleep for; beside them,
+    // on the rank that carries multicasts, by the service.
+    [[nodiscard]] bool waits_for_fabric();
+    [[nodiscard]] Bell& fabric_bell() { return carries() ? service_bell() : silent_; }
+    void sleep_for_fabric(Sleeper& sleeper, uint64_t end_ns);
+    // What the call under way waits for, other ranks of this node will do.
+    [[nodiscard]] bool waits_for_node() const { return !polls_ && executor_->waits_for_node(); }
+    // Under hold(). Multicast has failed, as far as this rank knows, and the ranks have not agreed
+    // yet from which call on they do without: whether the next one goes by this plan is not known
+    // before decide() has gone on. A plan without multicasts stands, whatever they agree on.
+    [[nodiscard]] bool is_undecided(const select::Plan& plan) const;
+    transport::State decide();
+    // Once, when that is decided, on the one rank that says it, and where no other team of its
+    // process has said the same: the line to say; else empty.
+    std::string tell_failure();
+    // The same, when a try has brought multicast back.
+    std::string tell_return();
+    // The call under way has lasted long, or is over.
+    void announce(bool is_long);
+    // The number of the call under way, of this team; from 1.
+    [[nodiscard]] uint32_t call() const { return log_.number(); }
+    [[nodiscard]] const notes::CallLog& log() const { return log_; }
+    // Tells those that the call under way waits for the last calls of this rank; not again before
+    // they have answered, which ranks do that wait themselves.
+    void tell_calls();
+    void calls_heard(uint32_t rank) { is_told_[rank] = false; }
+    // What was told may have been lost since.
+    void forget_told() { is_told_.assign(is_told_.size(), false); }
+    [[nodiscard]] const exec::Executor& executor() const { return *executor_; }
+    // As the executor's, to check whether the ranks agree.
+    [[nodiscard]] node::Op* node_op() { return executor_->node_op(); }
+    // "rank 3 (on HOST)".
+    [[nodiscard]] std::string rank_text(uint32_t rank) const;
+    // All but the name.
+    void describe(tutti_multicast_info& info) const;
+
+  private:
+    // What still happens to a call with multicasts, where no thread serves them.
+    enum class Wake { kNone, kDelivery, kBarrier };
+    [[nodiscard]] bool carries() const { return multicast_.route && multicast_.route->carries(); }
+    void attend() override;
+    void withdraw();
+    [[nodiscard]] bool must_keep_multicasts();
+    [[nodiscard]] bool must_keep_messages();
+    void give_up_memory();
+    void settle_multicasts();
+    void settle_messages();
+    bool notify_next();
+    void watch_for_others(bool is_wanted) override;
+    void change_watch(bool& reason, bool is_wanted);
+    [[nodiscard]] bool is_watched() const { return is_announced_ || is_watched_for_others_; }
+    Step step_under_lock();
+    transport::CallWord sign(tutti_collective collective, uint32_t root, uint64_t bytes);
+    void begin(const select::Plan& plan, const exec::Arguments& arguments);
+    // Never by multicast, and no call of the embedder's.
+    [[nodiscard]] bool is_helper(const select::Plan& plan) const {
+        return &plan == &check_ || &plan == &barrier_ || &plan == &comparison_;
+    }
+    [[nodiscard]] bool stays_with(uint64_t bytes) const;
+    void count_wish(const select::Plan& plan);
+    [[nodiscard]] bool may_multicast(const sched::Shape& shape) const;
+    [[nodiscard]] select::Circumstances circumstances(const sched::Shape& shape) const;
+    [[nodiscard]] sched::Shape agreed(sched::Shape shape) const;
+    [[nodiscard]] bool has_multicast() const;
+    Result<Done> plan_plain(select::Plan& plan, tutti_collective collective, size_t bytes);
+    Step step_multicast();
+    [[nodiscard]] bool is_return_due() const;
+    [[nodiscard]] bool is_teller(uint32_t node) const;
+    void forget_silence(uint32_t node);
+
+    Context& context_;
+    topo::Placement placement_;
+    uint32_t rank_;
+    std::vector<uint32_t> peers_;
+    transport::TagLease tags_;
+    transport::P2p messages_;
+    VerbsPart verbs_;
+    uint8_t verbs_way_ = 0;  // 0: none
+    bool uses_verbs_ = false;
+    transport::Routes routes_;
+    Bell silent_;                                // of the fabric, which does not ring
+    std::unique_ptr<transport::Faulty> faulty_;  // TUTTI_FAULTS
+    notes::Notes notes_;
+    // What notify_others() has not told yet: how many of the nodes and ranks it has been through.
+    std::mutex notice_mutex_;
+    notes::Note notice_;
+    uint32_t notified_ = 0;
+    bool is_notifying_ = false;
+    bool is_sound_ = true;  // under multicast_mutex_
+    multicast::MulticastOutcome multicast_;
+    std::mutex multicast_mutex_;
+    bool is_announced_ = false;  // the own call has lasted long
+    bool is_watched_for_others_ = false;
+    bool polls_ = false;  // has multicast, and no thread that serves it
+    bool is_crowded_ = false;
+    bool awaits_multicast_ = false;
+    uint64_t wished_bytes_ = 0;
+    bool awaits_speed_ = false;
+    uint64_t priced_bytes_ = 0;    // of calls that could run otherwise by it
+    std::vector<uint64_t> hosts_;  // none where it is not awaited
+    sched::Speed speed_;           // as measured without multicast
+    select::Plans plans_;
+    // After a failure, until the next try: calls that went by messages instead; and how often it
+    // was tried again so far, and came back. Alike on all members.
+    uint64_t calls_without_ = 0;
+    uint32_t retries_ = 0;
+    uint32_t returns_ = 0;
+    uint32_t lost_node_ = 0;  // whose silence was the cause, the last time that it came back
+    std::unique_ptr<exec::Executor> executor_;
+    node::Team* node_ = nullptr;
+    std::vector<std::string> host_names_;
+    select::Plan check_;
+    select::Plan barrier_;
+    select::Plan comparison_;
+    Wake wake_ = Wake::kNone;
+    bool has_told_failure_ = false;
+    notes::CallLog log_;
+    std::vector<bool> is_told_;  // by rank, the last calls
+    // Of the call under way: this rank may have room for more than is sent to it; what it would get
+    // then; its word, and that of what it had room for, once it has taken less; all blocks of a
+    // gather, then.
+    bool has_spare_capacity_ = false;
+    bool has_taken_less_ = false;
+    uint64_t less_ = 0;
+    sched::Shape shape_;
+    transport::CallWord word_;
+    bool is_under_way_ = false;  // a call of this rank
+    transport::CallWord capacity_word_;
+    std::unique_ptr<std::byte[]> blocks_;
+};
+
+}  // namespace tutti::engine

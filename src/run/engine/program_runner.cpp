@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/engine/program_runner.h"
+
+#include <cstring>
+#include <utility>
+
+#include "base/assert.h"
+#include "base/collectives.h"
+#include "run/node/progress_snapshot.h"
+
+namespace tutti::engine {
+namespace {
+
+// The buffers as plan/sched/program.h names them.
+exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {
+    const BufferPair pair =
+        buffers_of(call.collective, call.send, call.recv, rank, call.root, call.bytes);
+    return {pair.input, pair.output, call.reducer};
+}
+
+// How long a rank waits to be told of a message that it cannot be sure of: some tellings of its
+// calls (inter_node_control.cpp) fall into it, and answers of those who wait themselves.
+constexpr uint64_t kAskNs = 1'000'000'000;
+// Likewise where nothing else can be had: longer than whoever finds out is held (Control::is_due).
+constexpr uint64_t kAskWhoNs = 10'000'000'000;
+
+constexpr const char* kNoWayOn = "cannot go on after multicast failed";
+
+}  // namespace
+
+ProgramRunner::ProgramRunner(Members& members, std::unique_ptr<InterNode> inter_node)
+    : members_(members), inter_node_(std::move(inter_node)) {}
+
+ProgramRunner::~ProgramRunner() {
+    inter_node_->notes().drain();
+    if (!inter_node_->retire(!members_.is_broken())) members_.context.keep(std::move(inter_node_));
+}
+
+Runner::Begun ProgramRunner::begin(Request& request) {
+    if (request.op.call.is_empty()) {
+        inter_node_->pass(request.op.call);
+        return Begun::kDone;
+    }
+    request_ = &request;
+    is_prepared_ = !request.prepare_buffers || request.op.call.bytes == 0;
+    return begin_plan();
+}
+
+// What prepares may take long, and is not done under the lock. The choice is made anew after it:
+// meanwhile multicast may have failed. A call that runs here does so without multicast, too.
+Runner::Begun ProgramRunner::begin_plan() {
+    const Begun begun = begin_chosen();
+    if (begun != Begun::kRuns || phase_ != Phase::kRunning || is_prepared_) return begun;
+    if (const char* why = prepare(*request_)) return fail(TUTTI_ERR_MEMORY, why);
+    is_prepared_ = true;
+    return begin_chosen();
+}
+
+// Starts it only where its buffers are ready. All under one lock: between choice and start nobody
+// may decide that this call does without multicast.
+Runner::Begun ProgramRunner::begin_chosen() {
+    const auto held = inter_node_->hold();
+    phase_ = Phase::kRunning;
+    bool is_undecided = false;
+    const auto found = members_.context.with_fund([&]() -> Result<select::Plan*> {
+        auto plan = inter_node_->plan(shape_of(*request_, members_.size), request_->way);
+        if (!plan || plan.value()->is_host) return plan;
+        is_undecided = inter_node_->is_undecided(*plan.value());
+        if (is_undecided) return plan;
+        auto reserved = inter_node_->reserve(*plan.value());
+        return reserved ? plan : Result<select::Plan*>(reserved.error());
+    });
+    if (!found) return fail(found.error());
+    select::Plan& plan = *found.value();
+    request_->ran = plan.name;
+    if (plan.is_host) {
+        inter_node_->leave_to_host(plan);
+        return Begun::kHost;
+    }
+    if (is_undecided) {
+        phase_ = Phase::kDeciding;
+    } else if (is_prepared_) {
+        const node::Call& call = request_->op.call;
+        ask_end_ns_ = 0;
+        const bool receives = has_rooted_blocks(call.collective) &&
+                              !is_sender(call.collective, members_.rank, call.root);
+        inter_node_->start(plan, arguments_of(call, members_.rank), receives && !call.is_whole);
+    }
+    return Begun::kRuns;
+}
+
+void ProgramRunner::begin_cards(const CallCard& mine, std::span<CallCard> all) {
+    const exec::Arguments cards{
+        reinterpret_cast<const std::byte*>(&mine), reinterpret_cast<std::byte*>(all.data()), {}};
+    const auto held = inter_node_->hold();
+    inter_node_->start(inter_node_->check_plan(), cards);  // reserved with the team
+}
+
+void ProgramRunner::begin_meeting() {
+    const auto held = inter_node_->hold();
+    inter_node_->start(inter_node_->barrier_plan(), {});  // reserved with the team
+}
+
+void ProgramRunner::begin_comparison(const node::Call& call) {
+    const auto held = inter_node_->hold();
+    // Reserved with the team.
+    inter_node_->start(inter_node_->comparison_plan(), arguments_of(call, members_.rank));
+}
+
+Step ProgramRunner::step() {
+    switch (phase_) {
+        case Phase::kDeciding:
+            return step_decision();
+        case Phase::kSettling:
+            return step_settling();
+        case Phase::kWithdrawing:
+            return step_withdrawal();
+        case Phase::kRunning:
+            break;
+    }
+    // A note has told of it. No step before that: what came in it would be lost.
+    if (inter_node_->less() != 0) return begin_withdrawal();
+    const Step step = step_program();
+    switch (step) {
+        case Step::kAdvanced:
+            break;
+        case Step::kBlocked:
+            if (finds_less()) return begin_withdrawal();
+            break;
+        case Step::kDone:
+            place_blocks();
+            inter_node_->announce(false);
+            tell_failure();
+            break;
+        case Step::kFailed:
+            return step_failure();
+    }
+    return step;
+}
+
+Step ProgramRunner::step_failure() {
+    transport::Disagreement with = inter_node_->transport().disagreement();
+    if (inter_node_->executor().has_miscounted()) with.is_there = with.is_counted = true;
+    if (!with.is_there) {
+        return fail_step(TUTTI_ERR_NETWORK, inter_node_->executor().error().c_str());
+    }
+    const bool is_of_this = with.has_word && inter_node_->log().is_of_last(with.word);
+    if (is_of_this && inter_node_->take_less(node::CallNote::unpack(with.word.call))) {
+        return begin_withdrawal();
+    }
+    // A long message of this kind, or one of several; a note may tell what it is.
+    const bool asks_who = with.is_counted && inter_node_->notes().is_on();
+    if (asks_who || (with.is_short && inter_node_->may_take_less())) {
+        const uint64_t now = members_.context.clock().now_ns();
+        if (ask_end_ns_ == 0) ask_end_ns_ = now + (asks_who ? kAskWhoNs : kAskNs);
+        if (now < ask_end_ns_) return Step::kBlocked;
+    }
+    why_ = why_disagreed(*inter_node_, with);
+    return fail_step(TUTTI_ERR_MISMATCH, why_.text);
+}
+
+// Where ranks sleep for their node, whoever has done something there wakes those that may wait for
+// it.
+Step ProgramRunner::step_program() {
+    const node::Team& node = members_.node;
+    if (!members_.policy.naps || node.size == 1) return inter_node_->step();
+    const exec::Executor& executor = inter_node_->executor();
+    const node::ProgressSnapshot before(node, executor.node_op());
+    const Step step = inter_node_->step();
+    if (node::ProgressSnapshot(node, executor.node_op()) != before) {
+        node.slice.header().bell.ring(ringer(node.rank));
+    }
+    return step;
+}
+
+Step ProgramRunner::step_decision() {
+    switch (inter_node_->decide()) {
+        case transport::State::kPending:
+            return Step::kBlocked;
+        case transport::State::kDone:
+            return begin_decided();
+        case transport::State::kFailed:
+            break;
+    }
+    return fail_step(TUTTI_ERR_NETWORK, kNoWayOn);
+}
+
+Step ProgramRunner::begin_decided() {
+    const Begun begun = begin_plan();
+    TUTTI_ASSERT(begun != Begun::kHost, "what multicasts is not the host's without them either");
+    return begun == Begun::kFailed ? Step::kFailed : Step::kAdvanced;
+}
+
+Step ProgramRunner::step_settling() {
+    switch (inter_node_->settle_multicast()) {
+        case transport::State::kPending:
+            return Step::kBlocked;
+        case transport::State::kDone:
+            inter_node_->announce(false);
+            phase_ = Phase::kRunning;
+            return Step::kDone;
+        case transport::State::kFailed:
+            break;
+    }
+    return fail_step(TUTTI_ERR_NETWORK, kNoWayOn);
+}
+
+// Others send less than this rank has room for, as one of its node shows, for which it waits.
+bool ProgramRunner::finds_less() {
+    const node::Op* op = inter_node_->executor().node_op();
+    if (!op || op->rival == node::kNoRank) return false;
+    const node::Disagreement with = node::find_disagreement(members_.node, *op);
+    return with.rank != node::kNoRank && with.is_known && inter_node_->take_less(with.note);
+}
+
+Step ProgramRunner::begin_withdrawal() {
+    phase_ = Phase::kWithdrawing;
+    return step_withdrawal();
+}
+
+Step ProgramRunner::step_withdrawal() {
+    switch (inter_node_->retract()) {
+        case transport::State::kPending:
+            return Step::kBlocked;
+        case transport::State::kDone:
+            return begin_less();
+        case transport::State::kFailed:
+            break;
+    }
+    return fail_step(TUTTI_ERR_NETWORK, "a receive could not be given back");
+}
+
+// The others' call, whose plan hangs on what they send. A root takes it into memory of its own.
+Step ProgramRunner::begin_less() {
+    const auto held = inter_node_->hold();
+    const uint64_t bytes = inter_node_->less();
+    node::Call call = request_->op.call;
+    if (call.collective == TUTTI_GATHER) {
+        if (!call.send) call.send = call.recv + members_.rank * call.bytes;
+        call.recv = inter_node_->make_blocks(bytes);
+        if (!call.recv) return fail_step(TUTTI_ERR_MEMORY, "no memory for what others send");
+    }
+    call.bytes = bytes;
+    sched::Shape shape = shape_of(*request_, members_.size);
+    shape.bytes = bytes;
+    const auto found = members_.context.with_fund([&]() -> Result<select::Plan*> {
+        auto plan = inter_node_->plan(shape);
+        if (!plan || plan.value()->is_host) return plan;
+        auto reserved = inter_node_->reserve(*plan.value());
+        return reserved ? plan : Result<select::Plan*>(reserved.error());
+    });
+    if (!found || found.value()->is_host) {
+        return fail_step(TUTTI_ERR_MISMATCH, "others send less than there is room for");
+    }
+    phase_ = Phase::kRunning;
+    request_->ran = found.value()->name;
+    inter_node_->restart(*found.value(), arguments_of(call, members_.rank));
+    return Step::kAdvanced;
+}
+
+// From where a root has taken them to where they belong. Its own is as long as there is room.
+void ProgramRunner::place_blocks() {
+    const std::byte* blocks = inter_node_->blocks();
+    if (!blocks) return;
+    const node::Call& call = request_->op.call;
+    const uint64_t bytes = inter_node_->log().last().bytes;
+    for (uint32_t rank = 0; rank < members_.size; ++rank) {
+        std::byte* place = call.recv + rank * call.bytes;
+        if (rank != members_.rank) {
+            std::memcpy(place, blocks + rank * bytes, bytes);
+        } else if (call.send) {
+            std::memcpy(place, call.send, call.bytes);
+        }
+    }
+    inter_node_->drop_blocks();
+}
+
+Step ProgramRunner::fail_step(tutti_status status, const char* text) {
+    phase_ = Phase::kRunning;
+    static_cast<void>(fail(status, text));
+    return Step::kFailed;
+}
+
+void ProgramRunner::cancel() {
+    phase_ = Phase::kRunning;
+    inter_node_->cancel();
+}
+
+void ProgramRunner::tell_failure() {
+    const std::string line = inter_node_->tell_failure();
+    if (!line.empty()) members_.context.log(TUTTI_LOG_WARN, members_.name + ": " + line);
+}
+
+Waiter::From ProgramRunner::awaited() const {
+    if (phase_ != Phase::kRunning) return Waiter::From::kAnywhere;
+    if (inter_node_->waits_for_node()) return Waiter::From::kNode;
+    if (inter_node_->waits_for_service()) return Waiter::From::kService;
+    // Nobody else sleeps for it.
+    const bool is_for_fabric = members_.policy.naps && inter_node_->waits_for_fabric();
+    return is_for_fabric ? Waiter::From::kFabric : Waiter::From::kAnywhere;
+}
+
+void ProgramRunner::announce() {
+    if (const node::Op* op = inter_node_->executor().node_op()) node::announce(members_.node, *op);
+}
+
+Bell& ProgramRunner::bell(Waiter::From from) {
+    if (from == Waiter::From::kService) return inter_node_->service_bell();
+    if (from == Waiter::From::kFabric) return inter_node_->fabric_bell();
+    return members_.node.slice.header().bell;
+}
+
+void ProgramRunner::sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) {
+    if (from == Waiter::From::kService) {
+        if (inter_node_->waits_for_service()) inter_node_->sleep_for_service(sleeper, end_ns);
+        return;
+    }
+    if (from == Waiter::From::kFabric) return inter_node_->sleep_for_fabric(sleeper, end_ns);
+    const node::Team& node = members_.node;
+    const node::Op* op = inter_node_->executor().node_op();
+    if (!op) return;
+    Ringers awaited = 0;
+    for (node::Rank rank = 0; rank < node.size; ++rank) {
+        if (rank != node.rank && node::may_await(node, *op, rank)) awaited |= ringer(rank);
+    }
+    sleeper.sleep(end_ns, awaited);
+}
+
+const char* ProgramRunner::algorithm(const Request& request) {
+    if (request.op.call.is_empty() || members_.is_broken()) return "none";
+    const auto held = inter_node_->hold();
+    const auto plan = members_.context.with_fund(
+        [&] { return inter_node_->plan(shape_of(request, members_.size), request.way); });
+    return plan ? plan.value()->name : "none";
+}
+
+Result<Done> ProgramRunner::force(const Request& request, const std::string& algorithm) {
+    const auto held = inter_node_->hold();
+    return inter_node_->force(shape_of(request, members_.size), algorithm);
+}
+
+std::vector<select::Way> ProgramRunner::ways(const select::CallKind& kind, bool has_stragglers) {
+    const auto held = inter_node_->hold();
+    return inter_node_->ways(kind.shape(members_.size), has_stragglers);
+}
+
+}  // namespace tutti::engine

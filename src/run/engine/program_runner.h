@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs the calls of a team across nodes: schedules over the team's transport to other nodes.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "run/engine/disagreement.h"
+#include "run/engine/inter_node.h"
+#include "run/engine/members.h"
+#include "run/engine/runner.h"
+
+namespace tutti::engine {
+
+class ProgramRunner final : public Runner {
+  public:
+    ProgramRunner(Members& members, std::unique_ptr<InterNode> inter_node);
+    // Before the node's part goes: what the executor knows of it, and what this member still owes
+    // to others goes on in other teams' waits, and at the context's end. Nobody waits here.
+    ~ProgramRunner() override;
+
+    Begun begin(Request& request) override;
+    void begin_cards(const CallCard& mine, std::span<CallCard> all) override;
+    void begin_meeting() override;
+    void begin_comparison(const node::Call& call) override;
+    void begin_settling() override { phase_ = Phase::kSettling; }
+    Step step() override;
+    void cancel() override;
+    [[nodiscard]] Waiter::From awaited() const override;
+    void serve_others() override { inter_node_->poll_carrier(); }
+    void announce() override;
+    void lengthen() override { inter_node_->announce(true); }
+    Bell& bell(Waiter::From from) override;
+    void sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) override;
+    [[nodiscard]] node::Op* node_op() override { return inter_node_->node_op(); }
+    [[nodiscard]] uint32_t calls() const override { return inter_node_->call(); }
+    const char* algorithm(const Request& request) override;
+    Result<Done> force(const Request& request, const std::string& algorithm) override;
+    std::vector<select::Way> ways(const select::CallKind& kind, bool has_stragglers) override;
+    [[nodiscard]] bool tolerates() const override { return true; }
+    [[nodiscard]] InterNode* inter_node() override { return inter_node_.get(); }
+
+  private:
+    enum class Phase {
+        kRunning,
+        kDeciding,  // the call waits for what all ranks agree on after multicast failed
+        kSettling,
+        kWithdrawing  // others send less than there is room for: the call begins anew
+    };
+    Begun begin_plan();
+    Begun begin_chosen();
+    Step step_program();
+    Step step_decision();
+    Step begin_decided();
+    Step step_settling();
+    Step step_failure();
+    bool finds_less();
+    Step begin_withdrawal();
+    Step step_withdrawal();
+    Step begin_less();
+    void place_blocks();
+    Step fail_step(tutti_status status, const char* text);
+    void tell_failure();
+
+    Members& members_;
+    std::unique_ptr<InterNode> inter_node_;
+    Request* request_ = nullptr;  // of the call under way
+    bool is_prepared_ = false;    // its buffers are ready
+    Phase phase_ = Phase::kRunning;
+    uint64_t ask_end_ns_ = 0;  // 0: nothing is asked
+    Why why_;                  // the ranks disagree
+};
+
+}  // namespace tutti::engine

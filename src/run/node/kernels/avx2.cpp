@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/node/kernels/loops.h"
+
+namespace tutti::node {
+
+constinit const KernelTable kAvx2Kernels = make_table();
+
+}  // namespace tutti::node

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reduce-scatter of equal blocks. Every rank gives a vector of a block for each rank, and folds its
+// own block of all vectors, from the left in the order of ranks.
+//
+// Up to 1 KiB of all blocks together each rank writes its vector into one slot ("small"). Beyond,
+// the vectors go through the rings of chunks ("split"): a chunk holds a piece of the blocks of a
+// group of ranks, of all ranks where so many elements fit, so that all fold at once.
+//
+// In place the result stands over block 0 of the input: each piece of that is written to the chunk
+// before the result's is folded, since it is in the first group.
+//
+// Op.posted, Op.taken: rounds written, rounds passed. Op.next: the rank that comes next in a wait.
+// Op.phase (small): 0 own slot not yet written, 1 collecting.
+#include "run/node/detail.h"
+
+namespace tutti::node {
+namespace {
+
+size_t vector_bytes(const Team& team, const Op& op) { return team.size * op.call.bytes; }
+
+// ---- small -------------------------------------------------------------------------------------
+
+// The own block of what `rank` gives, once that is there. Rank 0's is kept in a space of its own,
+// since it is folded together with rank 1's.
+const std::byte* own_block_of(const Team& team, Op& op, Rank rank) {
+    const size_t offset = team.rank * op.call.bytes;
+    if (rank == team.rank) return op.call.vector() + offset;
+    std::byte* space = rank == 0 ? result_space(team) : payload_space(team);
+    const std::byte* vector = take_payload(space, team.slice.up_slot(rank, op.slot), op.flag,
+                                           vector_bytes(team, op), op.line);
+    if (vector) return vector + offset;
+    op.awaited = rank;
+    return nullptr;
+}
+
+// The same of rank 0, once it was there.
+const std::byte* first_block(const Team& team, const Op& op) {
+    const size_t offset = team.rank * op.call.bytes;
+    if (team.rank == 0) return op.call.vector();
+    if (vector_bytes(team, op) > kLinePayloadBytes) return result_space(team) + offset;
+    return begin_of(team.slice.up_slot(0, op.slot), op.flag) + offset;
+}
+
+// A short call whose vectors fit no slot, begun like one: from now on it is planned, at the bases
+// that no later call has taken yet.
+Step go_on_in_chunks(Team& team, Op& op) {
+    static_cast<Rounds&>(op) = Rounds{};
+    op.events = team.events;
+    op.chunks = team.chunks;
+    op.step = split_reduce_scatter;
+    plan_reduce_scatter(team, op);
+    team.events += op.events_used;
+    team.chunks += op.chunks_used;
+    return Step::kAdvanced;
+}
+
+// ---- split -------------------------------------------------------------------------------------
+
+// Blocks of which a chunk holds a piece.
+Rank group_size(const Team& team, const Op& op) {
+    const size_t fit = team.slice.geometry.chunk_bytes / op.piece_bytes;
+    return static_cast<Rank>(std::min<size_t>(fit, team.size));
+}
+uint64_t rounds_of_group(const Op& op) {
+    return (op.call.bytes + op.piece_bytes - 1) / op.piece_bytes;
+}
+
+struct Part {
+    Rank first = 0;  // of the group
+    Rank end = 0;
+    size_t offset = 0;  // in each block
+    size_t bytes = 0;
+};
+
+Part part_of(const Team& team, const Op& op, uint64_t round) {
+    const uint64_t rounds = rounds_of_group(op);
+    const Rank size = group_size(team, op);
+    Part part;
+    part.first = static_cast<Rank>(round / rounds) * size;
+    part.end = std::min(part.first + size, team.size);
+    part.offset = round % rounds * op.piece_bytes;
+    part.bytes = std::min(op.piece_bytes, op.call.bytes - part.offset);
+    return part;
+}
+
+bool post_part(Team& team, Op& op) {
+    if (!all_consumed(team, reuse_target(team, op.chunks + op.posted))) return false;
+    if (op.posted == 0 && !may_note(team, op)) return false;
+    if (!has_place(team, op, op.chunks + op.posted)) return false;
+    if (op.posted == 0) note_chunks(team, op);
+    const Part part = part_of(team, op, op.posted);
+    std::byte* piece = team.slice.chunk(team.rank, op.chunks + op.posted);
+    for (Rank rank = part.first; rank < part.end; ++rank, piece += op.piece_bytes) {
+        if (rank == team.rank) continue;
+        copy_to_shared(team.tuning.way, piece,
+                       op.call.vector() + rank * op.call.bytes + part.offset, part.bytes);
+    }
+    ++op.posted;
+    publish(team, op.events + op.posted);
+    return true;
+}
+
+// Folds the own piece of the current round; false where another rank's is not there yet.
+bool fold_part(Team& team, Op& op) {
+    const Part part = part_of(team, op, op.taken);
+    if (team.rank < part.first || team.rank >= part.end) return true;
+    for (; op.next < team.size; ++op.next) {
+        if (op.next == team.rank) continue;
+        if (!has_published(team, op.next, op.events + op.taken + 1)) return awaits(op, op.next);
+        if (part.offset == 0 && !agrees(team, op, op.next)) return false;
+    }
+    op.next = 0;
+    const size_t at = (team.rank - part.first) * op.piece_bytes;
+    for (Rank rank = 0; rank < team.size; ++rank) {
+        team.operands[rank] = rank == team.rank
+                                  ? op.call.vector() + team.rank * op.call.bytes + part.offset
+                                  : team.slice.chunk(rank, op.chunks + op.taken) + at;
+    }
+    fold_all(team, op.call.reducer, op.call.recv + part.offset, nullptr, part.bytes);
+    return true;
+}
+
+}  // namespace
+
+Step small_reduce_scatter(Team& team, Op& op) {
+    const size_t bytes = vector_bytes(team, op);
+    if (op.phase == 0) {
+        if (bytes > team.slice.geometry.inline_max) return go_on_in_chunks(team, op);
+        if (!may_write(team, op, bytes)) return Step::kBlocked;
+        write_slot(op, team.slice.up_slot(team.rank, op.slot), op.call.vector(), bytes);
+        op.phase = 1;
+    }
+    for (; op.next < team.size; ++op.next) {
+        const std::byte* block = own_block_of(team, op, op.next);
+        if (!block) return Step::kBlocked;
+        if (op.next == 0) continue;
+        const std::byte* left = op.next == 1 ? first_block(team, op) : op.call.recv;
+        fold_onto(team, op.call.reducer, op.call.recv, left, block, op.call.bytes);
+    }
+    return finish_small_synchronized(team, op);
+}
+
+// Whole elements; whole lines where these fit all ranks' pieces into a chunk.
+void plan_reduce_scatter(const Team& team, Op& op) {
+    const size_t element = op.call.reducer.element_bytes;
+    const size_t chunk = team.slice.geometry.chunk_bytes;
+    const size_t share = chunk / team.size;
+    const bool is_lines = kLineBytes % element == 0 && share >= kLineBytes;
+    const size_t unit = is_lines ? kLineBytes : element;
+    op.piece_bytes = std::min(std::max(share / unit * unit, element), op.call.bytes);
+    const Rank groups = (team.size + group_size(team, op) - 1) / group_size(team, op);
+    op.rounds = groups * rounds_of_group(op);
+    op.chunks_used = op.rounds;
+    op.events_used = op.rounds;
+}
+
+// Posts up to half a ring ahead, so that ranks that take turns on a processor do much in each.
+Step split_reduce_scatter(Team& team, Op& op) {
+    const uint64_t ahead = chunks_ahead(team);
+    if (op.posted < op.rounds && op.posted < op.taken + ahead && post_part(team, op)) {
+        return Step::kAdvanced;
+    }
+    if (op.taken == op.posted || !fold_part(team, op)) return Step::kBlocked;
+    ++op.taken;
+    if (op.taken == op.rounds) return finish_large(team, op);
+    consume(team, op.chunks + op.taken);
+    return Step::kAdvanced;
+}
+
+Cost reduce_scatter_cost(const Team& team, const Op& op) {
+    const uint64_t others = team.size - 1;
+    Cost cost;
+    cost.rounds = std::max<uint64_t>(op.rounds, 1);
+    // A slot holds the whole vector, and is read whole.
+    cost.written_bytes = op.rounds == 0 ? vector_bytes(team, op) : others * op.call.bytes;
+    cost.read_bytes = op.rounds == 0 ? others * vector_bytes(team, op) : cost.written_bytes;
+    cost.folded_bytes = others * op.call.bytes;
+    return cost;
+}
+
+}  // namespace tutti::node

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests of several teams under way at once: whoever waits in one team moves the others on.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "sim/seeds.h"
+#include "unit/run/engine/hosts.h"
+
+namespace tutti::test {
+namespace {
+
+// Teams of the same ranks, on pretended hosts or on one node. A rank has a context of its own, as a
+// process has.
+struct Setting {
+    uint32_t ranks = 2;
+    uint32_t requests = 1;  // of a team at once
+    size_t teams = 1;
+    std::vector<const char*> settings;
+    bool fails = false;  // messages may be left over
+};
+using Teams = std::vector<tutti_team*>;
+using Body = std::function<void(uint32_t rank, const Teams& teams)>;
+
+void run_teams(const Setting& setting, const Body& body) {
+    Hosts hosts{setting.ranks};
+    std::vector<ContextPtr> contexts;
+    for (uint32_t rank = 0; rank < setting.ranks; ++rank) {
+        contexts.push_back(make_context(setting.settings));
+    }
+    std::vector<std::vector<Made>> made(setting.ranks);
+    run_threads(setting.ranks, [&](uint32_t rank) {
+        Teams teams;
+        for (size_t i = 0; i < setting.teams; ++i) {
+            made[rank].push_back(hosts.make(contexts[rank].get(), rank, setting.requests));
+            ASSERT_EQ(made[rank].back().status, TUTTI_OK) << made[rank].back().message;
+            teams.push_back(made[rank].back().team.get());
+        }
+        body(rank, teams);
+    });
+    made.clear();
+    if (!setting.fails) {
+        EXPECT_EQ(hosts.mailbox.under_way(), 0u);
+    }
+}
+
+tutti_status meet(tutti_team* team) {
+    const tutti_call barrier{};
+    return tutti_run(team, &barrier);
+}
+
+// Half of the ranks go on to the second team while the others wait for the first, whose calls need
+// everybody several times.
+void run_interleaved(uint32_t ranks, const std::vector<const char*>& settings) {
+    Prng prng(3);
+    const Spec spec{TUTTI_ALLREDUCE, 0, 40'000, Fold::kXorU64, prng.next()};
+    Exchange first(spec, ranks);
+    Exchange second(spec, ranks);
+    run_teams({ranks, 1, 2, settings}, [&](uint32_t rank, const Teams& teams) {
+        for (int turn = 0; turn < 5; ++turn) {
+            const tutti_call one = first.call(rank);
+            const tutti_call two = second.call(rank);
+            tutti_request request;
+            ASSERT_EQ(tutti_request_init(&request, teams[0], &one), TUTTI_OK);
+            ASSERT_EQ(tutti_request_start(&request), TUTTI_OK);
+            const bool waits_first = (rank + static_cast<uint32_t>(turn)) % 2 == 0;
+            if (waits_first) {
+                ASSERT_EQ(tutti_request_wait(&request), TUTTI_OK);
+            }
+            ASSERT_EQ(tutti_run(teams[1], &two), TUTTI_OK);
+            if (!waits_first) {
+                ASSERT_EQ(tutti_request_wait(&request), TUTTI_OK);
+            }
+            ASSERT_EQ(first.check(rank), "");
+            ASSERT_EQ(second.check(rank), "");
+            ASSERT_EQ(meet(teams[1]), TUTTI_OK);
+            if (rank == 0) {
+                first.reset();
+                second.reset();
+            }
+            ASSERT_EQ(meet(teams[1]), TUTTI_OK);
+        }
+    });
+}
+
+TEST(Interleaved, OnOneNode) { run_interleaved(3, {"TUTTI_CHUNK=1K"}); }
+TEST(Interleaved, AcrossHosts) { run_interleaved(4, {"TUTTI_HOSTS=4", "TUTTI_MCAST=off"}); }
+TEST(Interleaved, AcrossHostsOfSeveralRanks) {
+    run_interleaved(4, {"TUTTI_HOSTS=2", "TUTTI_MCAST=off", "TUTTI_CHUNK=1K"});
+}
+
+// The barrier lacks its last rank until the broadcast behind it is through.
+void run_overtaking(const std::vector<const char*>& settings) {
+    std::atomic<bool> is_through = false;
+    run_teams({3, 2, 1, settings}, [&](uint32_t rank, const Teams& teams) {
+        uint64_t word = rank == 0 ? 42 : 0;
+        tutti_call calls[2] = {};
+        calls[0].collective = TUTTI_BARRIER;
+        calls[1].collective = TUTTI_BCAST;
+        calls[1].recv = &word;
+        calls[1].bytes = sizeof word;
+        if (rank == 2) {
+            while (!is_through) std::this_thread::yield();
+        }
+        tutti_request requests[2];
+        for (size_t i = 0; i < 2; ++i) {
+            ASSERT_EQ(tutti_request_init(&requests[i], teams[0], &calls[i]), TUTTI_OK);
+            ASSERT_EQ(tutti_request_start(&requests[i]), TUTTI_OK);
+        }
+        ASSERT_EQ(tutti_request_wait(&requests[1]), TUTTI_OK);
+        EXPECT_EQ(word, 42u);
+        if (rank == 1) {
+            EXPECT_EQ(tutti_request_test(&requests[0]), TUTTI_PENDING);
+            is_through = true;
+        }
+        ASSERT_EQ(tutti_request_wait(&requests[0]), TUTTI_OK);
+    });
+}
+
+TEST(Interleaved, OvertakenOnOneNode) { run_overtaking({}); }
+TEST(Interleaved, OvertakenAcrossHosts) { run_overtaking({"TUTTI_HOSTS=3", "TUTTI_MCAST=off"}); }
+
+// One rank gives up while others wait in another call of the team.
+TEST(Interleaved, GivingUpEndsAllCalls) {
+    run_teams({3, 3, 1, {"TUTTI_HOSTS=3", "TUTTI_MCAST=off"}, true},
+              [&](uint32_t rank, const Teams& teams) {
+                  if (rank == 1) return tutti_team_give_up(teams[0], "it is tired");
+                  const tutti_call barrier{};
+                  tutti_request requests[3];
+                  for (tutti_request& request : requests) {
+                      ASSERT_EQ(tutti_request_init(&request, teams[0], &barrier), TUTTI_OK);
+                      ASSERT_EQ(tutti_request_start(&request), TUTTI_OK);
+                  }
+                  for (tutti_request& request : requests) {
+                      EXPECT_EQ(tutti_request_wait(&request), TUTTI_ERR_MEMORY);
+                  }
+                  EXPECT_STREQ(tutti_team_message(teams[0]), "the hosts: rank 1: it is tired");
+              });
+}
+
+// What one rank does with the calls of a batch: every team's are started in their order, the teams
+// mixed as this rank likes, some tested meanwhile, and waited for in any order.
+class Batch {
+  public:
+    Batch(const Teams& teams, const Exchanges& exchanges, uint32_t rank, uint64_t seed)
+        : teams_(teams), exchanges_(exchanges), rank_(rank), prng_(seed * 100 + rank) {}
+
+    void run() {
+        const size_t calls = exchanges_.size();
+        requests_.resize(calls);
+        for (size_t i = 0; i < calls; ++i) {
+            const tutti_call call = exchanges_[i]->call(rank_);
+            ASSERT_EQ(tutti_request_init(&requests_[i], team_of(i), &call), TUTTI_OK);
+        }
+        std::vector<size_t> next;  // call of each team
+        for (size_t team = 0; team < teams_.size(); ++team) next.push_back(team);
+        while (!next.empty()) {
+            const size_t which = prng_.below(next.size());
+            start(next[which]);
+            next[which] += teams_.size();
+            if (next[which] >= calls) next.erase(next.begin() + static_cast<long>(which));
+        }
+        finish();
+    }
+
+  private:
+    tutti_team* team_of(size_t call) { return teams_[call % teams_.size()]; }
+    void start(size_t call) {
+        ASSERT_EQ(tutti_request_start(&requests_[call]), TUTTI_OK);
+        started_.push_back(call);
+        if (prng_.below(3) != 0) return;
+        tutti_request* some = &requests_[started_[prng_.below(started_.size())]];
+        const tutti_status status = tutti_request_test(some);
+        ASSERT_TRUE(status == TUTTI_OK || status == TUTTI_PENDING);
+    }
+    void finish() {
+        while (!started_.empty()) {
+            const size_t which = prng_.below(started_.size());
+            const size_t call = started_[which];
+            started_.erase(started_.begin() + static_cast<long>(which));
+            ASSERT_EQ(tutti_request_wait(&requests_[call]), TUTTI_OK);
+            ASSERT_EQ(exchanges_[call]->check(rank_), "") << describe(exchanges_[call]->spec());
+        }
+    }
+
+    const Teams& teams_;
+    const Exchanges& exchanges_;
+    uint32_t rank_;
+    Prng prng_;
+    std::vector<tutti_request> requests_;
+    std::vector<size_t> started_;
+};
+
+void run_random(uint64_t seed) {
+    Prng prng(seed);
+    Setting setting;
+    setting.ranks = static_cast<uint32_t>(2 + prng.below(4));
+    setting.requests = static_cast<uint32_t>(1 + prng.below(4));
+    setting.teams = 1 + prng.below(3);
+    const std::string hosts = "TUTTI_HOSTS=" + std::to_string(1 + prng.below(setting.ranks));
+    setting.settings = {hosts.c_str(), "TUTTI_MCAST=off", "TUTTI_CHUNK=1K",
+                        prng.below(4) == 0 ? "TUTTI_CHECK=1" : "TUTTI_CHECK=0"};
+    std::vector<Exchanges> batches;
+    for (int i = 0; i < 2; ++i) {
+        batches.push_back(draw_exchanges(prng, setting.ranks,
+                                         static_cast<uint32_t>(setting.teams + prng.below(8))));
+    }
+    run_teams(setting, [&](uint32_t rank, const Teams& teams) {
+        for (size_t i = 0; i < batches.size(); ++i) {
+            Batch(teams, batches[i], rank, seed * 7 + i).run();
+            const tutti_call barrier{};
+            ASSERT_EQ(tutti_run(teams[seed % teams.size()], &barrier), TUTTI_OK);
+        }
+    });
+}
+
+TEST(Interleaved, RandomRequestsOfSeveralTeams) {
+    const Seeds seeds = Seeds::wanted(1000);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        run_random(seed);
+        ASSERT_FALSE(HasFailure()) << replay(seed);
+    }
+}
+
+}  // namespace
+}  // namespace tutti::test
