@@ -12,7 +12,7 @@
 #include "lab/check/prove.h"
 #include "plan/sched/goal.h"
 #include "plan/sched/list_program.h"
-#include "plan/sched/text.h"
+#include "plan/sched/program_text.h"
 
 namespace {
 

@@ -13,9 +13,9 @@
 #include <system_error>
 
 #include "base/text.h"
+#include "cli/child_process.h"
 #include "cli/launch.h"
 #include "cli/libraries.h"
-#include "cli/process.h"
 
 namespace tutti::cli {
 namespace {

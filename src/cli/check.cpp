@@ -12,15 +12,15 @@
 #include "base/text.h"
 #include "cli/check_load.h"
 #include "cli/command_line.h"
-#include "cli/fabric.h"
+#include "cli/fabric_options.h"
 #include "cli/job_options.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "cli/prove.h"
 #include "cli/text_file.h"
+#include "cli/trial_calls.h"
 #include "lab/check/prove.h"
 #include "plan/algo/plan.h"
-#include "plan/sched/text.h"
+#include "plan/sched/program_text.h"
 #include "plan/select/rules.h"
 
 namespace tutti::cli {

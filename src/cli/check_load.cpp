@@ -13,12 +13,12 @@
 #include "base/topo/read/hostlist.h"
 #include "cli/fabric_file.h"
 #include "cli/job_options.h"
-#include "cli/prove.h"
 #include "cli/scenario_options.h"
-#include "lab/check/load.h"
+#include "cli/trial_calls.h"
+#include "lab/check/link_load.h"
 #include "lab/check/prove.h"
-#include "lab/explain/cost.h"
 #include "lab/explain/scenario.h"
+#include "lab/explain/schedule_cost.h"
 #include "plan/price/bound.h"
 
 namespace tutti::cli {

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "base/topo/placement.h"
 #include "cli/command_line.h"
-#include "cli/fabric.h"
+#include "cli/fabric_options.h"
 #include "plan/algo/plan.h"
 #include "plan/sched/shape.h"
 

@@ -10,8 +10,8 @@
 #include "base/files/whole_file.h"
 #include "base/text.h"
 #include "base/topo/read/read.h"
+#include "cli/child_process.h"
 #include "cli/command_line.h"
-#include "cli/process.h"
 #include "cli/text_file.h"
 
 namespace tutti::cli {

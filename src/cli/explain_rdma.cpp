@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "lab/explain/cost.h"
+#include "lab/explain/schedule_cost.h"
 #include "plan/algo/plan.h"
 #include "plan/sched/program.h"
 #include "run/bootstrap/verbs_peers.h"

@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "base/text.h"
+#include "cli/child_process.h"
 #include "cli/libraries.h"
-#include "cli/process.h"
 
 namespace tutti::cli {
 namespace {

@@ -22,7 +22,7 @@
 #include "run/arena/xpmem.h"
 #include "run/node/kernels/kernels.h"
 #include "run/transport/carrier/code.h"
-#include "run/transport/ud/datagrams.h"
+#include "run/transport/ud/ud_datagrams.h"
 #include "run/transport/verbs/library.h"
 #include "run/transport/verbs/rc.h"
 

@@ -25,7 +25,7 @@
 #include "cli/generate.h"
 #include "cli/info.h"
 #include "cli/run.h"
-#include "cli/simulate.h"
+#include "cli/simulate_command.h"
 #include "cli/tune.h"
 #include "tutti/tutti.h"
 

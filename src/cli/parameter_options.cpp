@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "cli/text_file.h"
-#include "plan/select/parameters.h"
+#include "plan/select/parameter_presets.h"
 #include "plan/select/rules.h"
 
 namespace tutti::cli {

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "cli/command_line.h"
-#include "plan/price/parameters.h"
+#include "plan/price/cluster_parameters.h"
 
 namespace tutti::cli {
 

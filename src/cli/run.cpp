@@ -16,10 +16,10 @@
 #include "base/settings.h"
 #include "base/text.h"
 #include "cli/bench_host.h"
+#include "cli/child_process.h"
 #include "cli/launch.h"
 #include "cli/libraries.h"
 #include "cli/options.h"
-#include "cli/process.h"
 #include "cli/rewrite.h"
 #include "run/site/site.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "cli/command_line.h"
-#include "cli/fabric.h"
+#include "cli/fabric_options.h"
 #include "cli/job_options.h"
 #include "lab/explain/scenario.h"
 

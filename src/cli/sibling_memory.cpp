@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "base/fd.h"
-#include "run/arena/peer_memory.h"
+#include "run/arena/process_memory.h"
 
 namespace tutti::cli {
 namespace {

@@ -24,13 +24,13 @@
 #include "cli/sibling_memory.h"
 #include "lab/explain/node_figures.h"
 #include "run/arena/arena.h"
-#include "run/arena/peer_memory.h"
+#include "run/arena/process_memory.h"
 #include "run/bootstrap/node_facts.h"
 #include "run/bootstrap/node_shape.h"
 #include "run/engine/context.h"
 #include "run/engine/wait.h"
 #include "run/node/meter.h"
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 
 namespace tutti::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/bench_cell.h"
 #include "cli/fabric_file.h"
 #include "cli/tune_job.h"
-#include "lab/tune/plan.h"
+#include "lab/tune/tuned_calls.h"
 #include "plan/select/rules.h"
 
 namespace tutti::cli {

@@ -13,7 +13,7 @@
 #include "base/topo/placement.h"
 #include "cli/bench_mpi.h"
 #include "lab/tune/file.h"
-#include "lab/tune/rules.h"
+#include "lab/tune/make_rules.h"
 #include "plan/select/rules.h"
 #include "run/engine/context.h"
 #include "run/site/job_fabric.h"

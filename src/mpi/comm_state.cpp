@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi/p2p.h"
+#include "mpi/host_messages.h"
 #include "mpi/verify.h"
 
 namespace tutti::mpi {

@@ -11,15 +11,15 @@
 #include <string>
 #include <type_traits>
 
-#include "mpi/collectives.h"
+#include "mpi/collective_calls.h"
 #include "mpi/counted.h"
+#include "mpi/export_slots.h"
 #include "mpi/front.h"
 #include "mpi/init.h"
 #include "mpi/large_calls.h"
 #include "mpi/passed_bytes.h"
 #include "mpi/requests.h"
-#include "mpi/run.h"
-#include "mpi/slots.h"
+#include "mpi/run_call.h"
 
 namespace tutti::mpi {
 

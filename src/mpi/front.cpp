@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "mpi/export_slots.h"
 #include "mpi/finish_report.h"
-#include "mpi/slots.h"
 
 namespace tutti::mpi {
 

@@ -11,7 +11,7 @@
 
 #include "mpi/abi/abi.h"
 #include "mpi/abi/brands.h"
-#include "mpi/device/watch.h"
+#include "mpi/device/runtime_watch.h"
 #include "mpi/multicast_table.h"
 #include "mpi/node_table.h"
 #include "mpi/ops.h"
@@ -114,7 +114,7 @@ struct Front {
     bool tunes_live = false;     // TUTTI_TUNE
     bool tells_exits = false;    // the ends of the host's own collectives are wanted
     uint32_t warmup_calls = 0;   // TUTTI_WARMUP
-    char fabric_file[512] = {};  // on rank 0: what all go by (fabric.h); empty: by none
+    char fabric_file[512] = {};  // on rank 0: what all go by (switches_of_job.h); empty: by none
     // Raised whenever a communicator or a datatype loses its attribute: caches of older generations
     // may name an object that is gone, whose handle the host has given to another.
     std::atomic<uint64_t> generation{1};
@@ -235,9 +235,9 @@ inline abi::Status* status_ignore() {
 }
 
 // At the first call: finds the host MPI of this process and its ABI, and leads all names to where
-// they go from now on (slots.h). Where the host is one that Tutti cannot take over, one line is
-// said, and every call goes on to whom it would have gone without Tutti. Ends the process with one
-// line if there is no MPI: an MPI function was called, so there is no way to go on.
+// they go from now on (export_slots.h). Where the host is one that Tutti cannot take over, one line
+// is said, and every call goes on to whom it would have gone without Tutti. Ends the process with
+// one line if there is no MPI: an MPI function was called, so there is no way to go on.
 void pick_host();
 
 // What the program would have called by that name without Tutti; null in a process without MPI.

@@ -10,7 +10,7 @@
 #include "mpi/front.h"
 #include "mpi/host_calls.h"
 #include "mpi/report.h"
-#include "mpi/run.h"
+#include "mpi/run_call.h"
 
 namespace tutti::mpi {
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "mpi/run.h"
+#include "mpi/run_call.h"
 
 namespace tutti::mpi {
 

@@ -14,10 +14,10 @@
 
 #include "base/fd.h"
 #include "conformance/memory_datagrams.h"
-#include "run/transport/carrier/feed.h"
 #include "run/transport/carrier/ring.h"
+#include "run/transport/carrier/ring_feed.h"
 #include "run/transport/carrier/route.h"
-#include "run/transport/ud/datagrams.h"
+#include "run/transport/ud/ud_datagrams.h"
 #include "run/transport/verbs/library.h"
 
 namespace tutti::test {

@@ -9,7 +9,7 @@
 #include "conformance/fake_ud.h"
 #include "conformance/multicast_fabrics.h"
 #include "run/transport/carrier/carrier.h"
-#include "run/transport/udp/datagrams.h"
+#include "run/transport/udp/udp_datagrams.h"
 
 namespace tutti::test {
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What run/transport/carrier/datagrams.h promises, for every fabric. A new one is one line in
 // fabrics().
-#include "run/transport/udp/datagrams.h"
-
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <unistd.h>
@@ -19,7 +17,8 @@
 #include "conformance/allocations.h"
 #include "conformance/fake_ud.h"
 #include "conformance/memory_datagrams.h"
-#include "run/transport/ud/datagrams.h"
+#include "run/transport/ud/ud_datagrams.h"
+#include "run/transport/udp/udp_datagrams.h"
 
 namespace tutti::test {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "run/transport/carrier/feed.h"
+#include "run/transport/carrier/ring_feed.h"
 
 namespace tutti::test {
 

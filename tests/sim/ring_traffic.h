@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "conformance/mailbox.h"
-#include "run/transport/carrier/feed.h"
+#include "run/transport/carrier/ring_feed.h"
 #include "run/transport/carrier/route.h"
 #include "run/transport/p2p/p2p.h"
 #include "sim/mcast_world.h"

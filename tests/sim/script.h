@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 #include "tutti/tutti.h"
 
 namespace tutti::test {

@@ -11,7 +11,7 @@
 
 #include "lab/simulate/node_simulator.h"
 #include "run/bootstrap/node_shape.h"
-#include "run/node/algorithms.h"
+#include "run/node/node_algorithms.h"
 #include "run/node/offer.h"
 #include "run/node/tuner.h"
 #include "sim/peer_memory.h"

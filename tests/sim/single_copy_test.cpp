@@ -9,7 +9,7 @@
 #include "base/collectives.h"
 #include "base/topo/node_topology.h"
 #include "lab/simulate/node_simulator.h"
-#include "run/node/algorithms.h"
+#include "run/node/node_algorithms.h"
 #include "run/node/offer.h"
 #include "sim/explorer.h"
 #include "sim/mixed_calls.h"

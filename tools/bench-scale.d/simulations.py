@@ -17,7 +17,7 @@ SELECTORS = ["mpich", "ompi", "mvapich2", "impi"]
 RATE = "100Gbit"
 LINK_NS = 250
 OVERHEAD_NS = 300
-# As plan/price/parameters.h has it, and so the traces: 4 GB/s.
+# As plan/price/cluster_parameters.h has it, and so the traces: 4 GB/s.
 FOLD_NS_PER_KIB = 256
 # The same, for Tutti to choose by (docs/formats/parameters.md).
 PARAMETERS = f"""[parameters]

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <tuple>
 
+#include "lab/check/abstract_run.h"
 #include "lab/check/form.h"
 #include "lab/check/meet_tree.h"
-#include "lab/check/run.h"
 
 namespace tutti::check {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "plan/sched/text.h"
+#include "plan/sched/program_text.h"
 
 namespace tutti::check {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "plan/sched/text.h"
+#include "plan/sched/program_text.h"
 
 namespace tutti::check {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/check/run.h"
+#include "lab/check/abstract_run.h"
 
 namespace tutti::check {
 

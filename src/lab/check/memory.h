@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "lab/check/abstract_run.h"
 #include "lab/check/interval_map.h"
-#include "lab/check/run.h"
 #include "lab/check/symbolic_values.h"
 #include "plan/sched/program.h"
 #include "plan/sched/shape.h"

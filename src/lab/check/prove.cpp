@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "lab/check/abstract_run.h"
 #include "lab/check/form.h"
 #include "lab/check/meet_tree.h"
 #include "lab/check/memory.h"
-#include "lab/check/run.h"
 #include "lab/check/symbolic_values.h"
 
 namespace tutti::check {

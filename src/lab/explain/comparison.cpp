@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lab/explain/comparison.h"
 
-#include "lab/explain/cost.h"
+#include "lab/explain/schedule_cost.h"
 #include "plan/algo/plan.h"
-#include "plan/select/skew.h"
+#include "plan/select/skew_threshold.h"
 
 namespace tutti::explain {
 

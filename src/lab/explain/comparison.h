@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/topo/placement.h"
-#include "lab/explain/cost.h"
+#include "lab/explain/schedule_cost.h"
 #include "plan/algo/registry.h"
 #include "plan/sched/shape.h"
 #include "plan/select/predict.h"

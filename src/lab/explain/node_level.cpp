@@ -10,7 +10,7 @@
 #include "plan/price/node_speed.h"
 #include "run/bootstrap/node_shape.h"
 #include "run/node/figures_text.h"
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 
 namespace tutti::explain {
 namespace {

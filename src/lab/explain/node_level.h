@@ -10,7 +10,7 @@
 
 #include "lab/explain/scenario.h"
 #include "plan/select/select.h"
-#include "run/node/algorithms.h"
+#include "run/node/node_algorithms.h"
 
 namespace tutti::explain {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "lab/check/load.h"
-#include "lab/explain/cost.h"
+#include "lab/check/link_load.h"
+#include "lab/explain/schedule_cost.h"
 #include "lab/explain/svg.h"
 #include "plan/algo/plan.h"
 

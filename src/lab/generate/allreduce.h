@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/generate/ring.h"
+#include "lab/generate/ring_order.h"
 
 namespace tutti::generate {
 

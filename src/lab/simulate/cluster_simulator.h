@@ -20,7 +20,7 @@
 #include "lab/simulate/background.h"
 #include "lab/simulate/node_simulator.h"
 #include "lab/simulate/simulate.h"
-#include "plan/price/parameters.h"
+#include "plan/price/cluster_parameters.h"
 #include "run/exec/executor.h"
 #include "run/transport/sim/world.h"
 

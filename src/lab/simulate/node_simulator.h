@@ -19,8 +19,8 @@
 #include "base/clock.h"
 #include "base/prng.h"
 #include "base/result.h"
-#include "run/node/algorithms.h"
-#include "run/node/team.h"
+#include "run/node/node_algorithms.h"
+#include "run/node/node_team.h"
 
 namespace tutti::simulate {
 

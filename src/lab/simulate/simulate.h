@@ -10,7 +10,7 @@
 #include "base/topo/placement.h"
 #include "lab/simulate/background.h"
 #include "plan/algo/plan.h"
-#include "plan/price/parameters.h"
+#include "plan/price/cluster_parameters.h"
 #include "run/transport/sim/cluster.h"
 
 namespace tutti::simulate {

@@ -8,7 +8,7 @@
 #include "base/config/toml_text.h"
 #include "base/text.h"
 #include "base/topo/read/read.h"
-#include "lab/tune/rules.h"
+#include "lab/tune/make_rules.h"
 #include "plan/price/network.h"
 
 namespace tutti::tune {

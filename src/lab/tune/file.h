@@ -9,8 +9,8 @@
 
 #include "base/topo/fabric.h"
 #include "base/topo/topology.h"
-#include "lab/survey/links.h"
-#include "plan/price/parameters.h"
+#include "lab/survey/link_survey.h"
+#include "plan/price/cluster_parameters.h"
 #include "plan/select/fingerprint.h"
 #include "plan/select/rules.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allreduce of short vectors, rooted at the last arriver: see plan/algo/meeting.h. Longer ones are
-// cut into lanes.
+// Allreduce of short vectors, rooted at the last arriver: see plan/algo/meeting_round.h. Longer
+// ones are cut into lanes.
 //
 // Operands keep their order; how they are put in parentheses depends on who came when, so floating
 // point may differ in its last bits from call to call (not from rank to rank).
-#include "plan/algo/meeting.h"
+#include "plan/algo/meeting_round.h"
 
 namespace tutti::algo {
 

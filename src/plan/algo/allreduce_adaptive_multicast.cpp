@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allreduce of short vectors, rooted at the last arriver, which sends the result by one multicast:
-// see plan/algo/meeting.h and allreduce_adaptive.cpp.
-#include "plan/algo/meeting.h"
+// see plan/algo/meeting_round.h and allreduce_adaptive.cpp.
+#include "plan/algo/meeting_round.h"
 
 namespace tutti::algo {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Barrier rooted at the last arriver: see plan/algo/meeting.h.
-#include "plan/algo/meeting.h"
+// Barrier rooted at the last arriver: see plan/algo/meeting_round.h.
+#include "plan/algo/meeting_round.h"
 
 namespace tutti::algo {
 

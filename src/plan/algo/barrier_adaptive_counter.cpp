@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Barrier that whoever comes last releases by one multicast, as it is told by the word to which all
 // add when they come (plan/sched/program.h, run/adapt/roll_call.h). Where there is no such word,
-// that of barrier_adaptive_multicast.cpp: see plan/algo/meeting.h.
+// that of barrier_adaptive_multicast.cpp: see plan/algo/meeting_round.h.
 //
 // Example, N = 4, 2 is late:  0, 1 and 3 add and are told of 0, 1 and 2 others;  2 adds and is told
 // of all;  2 -> all
-#include "plan/algo/meeting.h"
+#include "plan/algo/meeting_round.h"
 
 namespace tutti::algo {
 namespace {

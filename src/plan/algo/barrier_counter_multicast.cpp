@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Barrier by a counter at rank 0, or at each parent of a tree, then one multicast: see
-// plan/algo/counted.h and barrier_gather_multicast.cpp.
-#include "plan/algo/counted.h"
+// plan/algo/counter_tree.h and barrier_gather_multicast.cpp.
+#include "plan/algo/counter_tree.h"
 
 namespace tutti::algo {
 

@@ -5,7 +5,7 @@
 // Panda 2004, for barrier and allreduce. Letters: p participants, f fed by one at most, S pieces.
 //
 // A participant that arrives tells the root. The root makes a tree of those that have arrived,
-// itself at the top (run/adapt/tree.h), and tells each which one feeds it and which it feeds.
+// itself at the top (run/adapt/fold_tree.h), and tells each which one feeds it and which it feeds.
 // Pieces of the vector follow along that tree. A participant that comes while the root has pieces
 // to send is added below one that can feed more; a later one begins the next tree. So only the root
 // waits for late participants.
@@ -16,7 +16,7 @@
 // Tuning::fan_in is f, otherwise kFeedFanIn; Tuning::segment_bytes cuts pieces, otherwise
 // kChainSegment.
 #include "plan/algo/algorithms.h"
-#include "run/adapt/tree.h"
+#include "run/adapt/fold_tree.h"
 
 namespace tutti::algo {
 namespace {

@@ -4,14 +4,14 @@
 // Ranks of several nodes (Shape::ranks_on): a tree of the nodes, and on each node one of its ranks,
 // whose top stands for the node in the other. So a node is a connected part of the tree, with one
 // edge to each node next to it. Counted node after node, a participant's subtree is an interval
-// that begins with its own number, as run/adapt/tree.h wants it.
+// that begins with its own number, as run/adapt/fold_tree.h wants it.
 #pragma once
 
 #include <algorithm>
 #include <optional>
 
 #include "plan/algo/algorithms.h"
-#include "run/adapt/tree.h"
+#include "run/adapt/fold_tree.h"
 
 namespace tutti::algo {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "plan/price/lanes.h"
-#include "plan/price/links.h"
+#include "plan/price/link_buckets.h"
 
 namespace tutti::price {
 

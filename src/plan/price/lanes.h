@@ -20,8 +20,8 @@
 #include <optional>
 #include <span>
 
+#include "plan/price/cluster_parameters.h"
 #include "plan/price/network.h"
-#include "plan/price/parameters.h"
 #include "plan/sched/program.h"
 #include "plan/sched/shortened.h"
 

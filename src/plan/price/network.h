@@ -7,7 +7,7 @@
 
 #include "base/amounts.h"
 #include "base/topo/fabric.h"
-#include "plan/price/parameters.h"
+#include "plan/price/cluster_parameters.h"
 #include "plan/sched/shape.h"
 
 namespace tutti::price {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "plan/price/parameters.h"
+#include "plan/price/cluster_parameters.h"
 #include "plan/sched/program.h"
 
 namespace tutti::price {

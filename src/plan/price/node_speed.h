@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "plan/price/parameters.h"
+#include "plan/price/cluster_parameters.h"
 #include "run/node/cost.h"
 #include "run/node/tuning.h"
 

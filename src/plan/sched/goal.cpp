@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "plan/sched/text.h"
+#include "plan/sched/program_text.h"
 
 namespace tutti::sched {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "plan/sched/list_program.h"
-#include "plan/sched/text.h"
+#include "plan/sched/program_text.h"
 
 namespace tutti::sched {
 namespace {

@@ -7,13 +7,13 @@
 #include <string>
 #include <tuple>
 
-#include "plan/sched/text.h"
+#include "plan/sched/program_text.h"
 
 namespace tutti::sched {
 namespace {
 
 // Up to so many bytes of all members together, and up to so many members, the root of a reduction
-// on a node folds alone: what run/node/algorithms.cpp has as `direct`.
+// on a node folds alone: what run/node/node_algorithms.cpp has as `direct`.
 constexpr uint64_t kRootFoldsBytesMax = 32 * 1024;
 constexpr size_t kRootFoldsMembersMax = 3;
 // Messages of one node operation from one rank to another.

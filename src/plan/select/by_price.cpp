@@ -108,7 +108,7 @@ std::vector<Priced> by_price(const sched::Shape& shape, const topo::Placement& p
     std::vector<Priced> all;  // first the least that it can take
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         if (algorithm.collective != shape.collective) continue;
-        // It pays where ranks come late (plan/select/skew.h); here all begin together.
+        // It pays where ranks come late (plan/select/skew_threshold.h); here all begin together.
         if (algorithm.follows_arrival) continue;
         if (algorithm.is_only_named) continue;
         if (algorithm.has_multicast && cluster.network.multicast.mbit == 0) continue;

@@ -11,10 +11,10 @@
 
 #include "base/topo/placement.h"
 #include "plan/algo/registry.h"
-#include "plan/price/parameters.h"
+#include "plan/price/cluster_parameters.h"
 #include "plan/sched/shape.h"
 #include "plan/select/predict.h"
-#include "plan/select/skew.h"
+#include "plan/select/skew_threshold.h"
 
 namespace tutti::select {
 
@@ -59,8 +59,9 @@ class Prices {
     // that is priced, or would only be estimated.
     std::optional<uint64_t> price(const sched::Shape& shape, const algo::Algorithm& algorithm,
                                   const algo::Tuning& tuning);
-    // From which skew on the follower is faster, among calls of the shape (plan/select/skew.h).
-    // Only this is walked for it, and only once as long as nothing else is asked.
+    // From which skew on the follower is faster, among calls of the shape
+    // (plan/select/skew_threshold.h). Only this is walked for it, and only once as long as nothing
+    // else is asked.
     std::optional<uint64_t> faster_from(const sched::Shape& shape, const Contender& follower,
                                         const Contender& fixed);
 

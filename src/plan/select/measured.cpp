@@ -9,7 +9,7 @@
 namespace tutti::select {
 namespace {
 
-// As parameters may have it (parameters.cpp); products of two times, and of two ratios,
+// As parameters may have it (parameter_presets.cpp); products of two times, and of two ratios,
 // are then below 2^60.
 constexpr uint64_t kLatencyMax = 1'000'000'000;
 constexpr uint64_t kMbitMax = 100'000'000;

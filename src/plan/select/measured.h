@@ -8,10 +8,10 @@
 
 #include "base/settings.h"
 #include "base/topo/placement.h"
-#include "plan/price/parameters.h"
+#include "plan/price/cluster_parameters.h"
 #include "plan/sched/shape.h"
 #include "plan/select/by_price.h"
-#include "plan/select/parameters.h"
+#include "plan/select/parameter_presets.h"
 #include "plan/select/rules.h"
 
 namespace tutti::select {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "run/node/algorithms.h"
+#include "run/node/node_algorithms.h"
 
 namespace tutti::select {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <span>
 
+#include "plan/select/option_words.h"
 #include "plan/select/rules.h"
-#include "plan/select/tuning.h"
 
 namespace tutti::select {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/config/toml_reading.h"
-#include "plan/price/parameters.h"
+#include "plan/price/cluster_parameters.h"
 
 namespace tutti::select {
 

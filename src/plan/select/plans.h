@@ -80,8 +80,8 @@ class Plans {
     // arrival. Only the first where the user has decided.
     std::vector<Way> ways(sched::Shape shape, const Circumstances& now, bool has_stragglers);
 
-    // From which skew on kFollows pays, by price (plan/select/skew.h), beside what rules say;
-    // kNoSkew: however late members are, as where the user has decided. None without prices.
+    // From which skew on kFollows pays, by price (plan/select/skew_threshold.h), beside what rules
+    // say; kNoSkew: however late members are, as where the user has decided. None without prices.
     [[nodiscard]] std::optional<uint64_t> follows_from(sched::Shape shape,
                                                        const Circumstances& now) const;
 

@@ -8,10 +8,10 @@
 
 #include "base/topo/placement.h"
 #include "plan/algo/registry.h"
+#include "plan/price/cluster_parameters.h"
 #include "plan/price/lanes.h"
 #include "plan/price/network.h"
 #include "plan/price/outline.h"
-#include "plan/price/parameters.h"
 #include "plan/sched/shape.h"
 
 namespace tutti::select {

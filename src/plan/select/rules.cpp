@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "plan/select/tuning.h"
+#include "plan/select/option_words.h"
 
 namespace tutti::select {
 namespace {

@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "base/settings.h"
 #include "plan/algo/registry.h"
-#include "plan/price/parameters.h"
+#include "plan/price/cluster_parameters.h"
 #include "plan/select/fingerprint.h"
 
 namespace tutti::select {
@@ -38,7 +38,7 @@ inline constexpr size_t kRulesTextBytesMax = 256u << 10;
 // What a rule may name beside the algorithms of the registry.
 inline constexpr std::string_view kHostMpi = "host";  // your MPI's own
 // Shared memory, for teams on one host; "node:small" names one of its algorithms
-// (run/node/algorithms.h).
+// (run/node/node_algorithms.h).
 inline constexpr std::string_view kNodeLevel = "node";
 inline constexpr std::array<std::string_view, 3> kHostMpiNames = {"openmpi", "mpich", "impi"};
 

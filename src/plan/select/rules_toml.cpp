@@ -5,10 +5,10 @@
 
 #include "base/config/toml_reading.h"
 #include "base/text.h"
+#include "plan/select/option_words.h"
 #include "plan/select/overlap.h"
 #include "plan/select/parameters_table.h"
 #include "plan/select/rules.h"
-#include "plan/select/tuning.h"
 
 namespace tutti::select {
 namespace {

@@ -7,7 +7,7 @@
 #include "plan/algo/plan.h"
 #include "plan/select/by_price.h"
 #include "plan/select/measured.h"
-#include "plan/select/tuning.h"
+#include "plan/select/option_words.h"
 
 namespace tutti::select {
 namespace {

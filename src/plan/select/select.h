@@ -13,7 +13,7 @@
 #include "plan/sched/shape.h"
 #include "plan/select/by_price.h"
 #include "plan/select/rules.h"
-#include "run/node/algorithms.h"
+#include "run/node/node_algorithms.h"
 
 namespace tutti::select {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
-#include "run/adapt/tree.h"
+#include "run/adapt/fold_tree.h"
 
 namespace tutti::adapt {
 

@@ -20,8 +20,8 @@
 #include "base/text.h"
 #include "run/bootstrap/message_meter.h"
 #include "run/node/slice.h"
-#include "run/transport/carrier/feed.h"
 #include "run/transport/carrier/ring.h"
+#include "run/transport/carrier/ring_feed.h"
 #include "run/transport/fabrics/fabrics.h"
 
 namespace tutti::bootstrap {

@@ -12,7 +12,7 @@
 #include "run/bootstrap/node_home.h"
 #include "run/engine/context.h"
 #include "run/engine/members.h"
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 
 namespace tutti::bootstrap {
 

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "run/arena/peer_memory.h"
+#include "run/arena/process_memory.h"
 #include "run/bootstrap/make_node.h"
 #include "run/engine/context.h"
 #include "run/node/meter.h"
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 #include "run/node/tuning.h"
 
 namespace tutti::bootstrap {

@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 #include "base/topo/switch_order.h"
-#include "plan/algo/counted.h"
+#include "plan/algo/counter_tree.h"
 #include "plan/algo/plan.h"
 #include "plan/algo/registry.h"
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "run/engine/members.h"
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {

@@ -17,7 +17,7 @@
 #include "run/engine/context.h"
 #include "run/exec/executor.h"
 #include "run/multicast/team_multicast.h"
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 #include "run/notes/call_log.h"
 #include "run/notes/notes.h"
 #include "run/transport/faulty/faulty.h"

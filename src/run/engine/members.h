@@ -11,7 +11,7 @@
 #include "run/arena/home.h"
 #include "run/engine/context.h"
 #include "run/engine/wait.h"
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 #include "run/notes/notes.h"
 #include "tutti/tutti.h"
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "run/node/algorithms.h"
+#include "run/node/node_algorithms.h"
 
 namespace tutti::engine {
 namespace {

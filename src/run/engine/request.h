@@ -7,7 +7,7 @@
 #include "plan/sched/shape.h"
 #include "plan/select/live.h"
 #include "run/node/kernels/kernels.h"
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {

@@ -18,7 +18,7 @@
 #include "run/engine/request.h"
 #include "run/engine/wait.h"
 #include "run/exec/executor.h"
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "base/step.h"
 #include "plan/sched/program.h"
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 #include "run/transport/multicast.h"
 #include "run/transport/transport.h"
 

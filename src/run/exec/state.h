@@ -56,7 +56,7 @@ struct MeetHeader {
     uint32_t kind = 0;           // adapt::Kind
     uint32_t values = 0;         // that follow; one stands where the first of two does
     uint32_t crossed = kNobody;  // of a multicast: the rank whose part and the sender's did
-    uint32_t whom = kNobody;     // of a letter (letters.cpp)
+    uint32_t whom = kNobody;     // of a letter (meet_letters.cpp)
 };
 
 // The round of a lane that meets: neighbour i is its operation i, and the kMeet comes behind them.
@@ -77,7 +77,7 @@ struct Meet {
     bool is_by_multicast = false;
     uint32_t slot = 0;  // of the transport: what its messages go by
     Release release = Release::kAwaited;
-    // By one word of the team (roll_call.cpp): then neighbours tell each other nothing.
+    // By one word of the team (meet_roll_call.cpp): then neighbours tell each other nothing.
     enum class Answer : uint8_t {
         kAwaited,  // of the own arrival
         kHeard,
@@ -88,8 +88,8 @@ struct Meet {
     transport::Ticket adding;
     std::optional<uint32_t> crossed;  // it and this rank have each other's part
     uint64_t idle = 0;                // bit: nothing comes from there any more
-    // Neighbours on the same node (letters.cpp): there are some; what tells them the result was
-    // written; whom it does not tell.
+    // Neighbours on the same node (meet_letters.cpp): there are some; what tells them the result
+    // was written; whom it does not tell.
     bool has_letters = false;
     bool has_told_all = false;
     std::optional<uint32_t> untold;

@@ -21,7 +21,7 @@ uint64_t quicker_half(std::array<uint32_t, Contest::kTimes> times) {
 }  // namespace
 
 // Gathers may differ in size from rank to rank, which then count otherwise. So may scatters, but
-// their receivers follow the root (algorithms.cpp).
+// their receivers follow the root (node_algorithms.cpp).
 bool Contest::is_about(const Call& call, Rank ranks) {
     if (call.bytes < kBytesMin || call.is_signal) return false;
     switch (call.collective) {

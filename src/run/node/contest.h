@@ -18,7 +18,7 @@
 #include <cstdint>
 
 #include "base/collectives.h"
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 
 namespace tutti::node {
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "run/node/algorithms.h"
 #include "run/node/detail.h"
+#include "run/node/node_algorithms.h"
 
 namespace tutti::node {
 namespace {

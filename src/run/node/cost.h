@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 
 namespace tutti::node {
 

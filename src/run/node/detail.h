@@ -9,7 +9,7 @@
 #include "base/assert.h"
 #include "run/node/copy.h"
 #include "run/node/cost.h"
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 
 namespace tutti::node {
 
@@ -404,7 +404,7 @@ void plan_chunk_allgather(const Team& team, Op& op);
 
 void plan_reduce_scatter(const Team& team, Op& op);
 
-// What they cost, of team.rank: see run/node/algorithms.h.
+// What they cost, of team.rank: see run/node/node_algorithms.h.
 Cost no_cost(const Team& team, const Op& op);
 // One hop: a rank with data writes it, and each rank that needs it reads it.
 Cost flat_cost(const Team& team, const Op& op);

@@ -9,7 +9,7 @@
 // is written when all others have ended the call that used it last.
 #pragma once
 
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 
 namespace tutti::node {
 

@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "base/step.h"
 #include "run/node/kernels/kernels.h"
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 #include "run/node/tuning.h"
 
 namespace tutti::node {

@@ -4,8 +4,8 @@
 // a call of the team of its own, with a broadcast's word, so bases and counters are a broadcast's.
 //
 // Op.posted, Op.taken: rounds written and read. Op.next: the taker; Op.call.root is the giver.
-#include "run/node/algorithms.h"
 #include "run/node/detail.h"
+#include "run/node/node_algorithms.h"
 
 namespace tutti::node {
 namespace {

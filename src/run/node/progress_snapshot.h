@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 
 namespace tutti::node {
 

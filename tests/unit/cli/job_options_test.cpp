@@ -8,8 +8,8 @@
 
 #include "base/topo/read/hostlist.h"
 #include "base/topo/read/read.h"
-#include "cli/fabric.h"
 #include "cli/fabric_file.h"
+#include "cli/fabric_options.h"
 
 namespace tutti::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "mpi/device/blocks.h"
 #include "mpi/device/gaps.h"
 #include "mpi/device/queues.h"
-#include "mpi/device/watch.h"
+#include "mpi/device/runtime_watch.h"
 #include "mpi/standin_gpu.h"
 
 namespace tutti::mpi::device {

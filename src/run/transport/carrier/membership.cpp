@@ -5,7 +5,7 @@
 #include <new>
 
 #include "base/assert.h"
-#include "run/transport/carrier/feed.h"
+#include "run/transport/carrier/ring_feed.h"
 #include "run/transport/multicast.h"
 
 namespace tutti::transport::carrier {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/transport/fabrics/fabrics.h"
 
-#include "run/transport/ud/datagrams.h"
-#include "run/transport/udp/datagrams.h"
+#include "run/transport/ud/ud_datagrams.h"
 #include "run/transport/udp/endpoint.h"
+#include "run/transport/udp/udp_datagrams.h"
 
 namespace tutti::transport::fabrics {
 namespace {

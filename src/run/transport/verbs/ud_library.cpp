@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "run/transport/verbs/channel.h"
-#include "run/transport/verbs/groups.h"
+#include "run/transport/verbs/port_groups.h"
 #include "run/transport/verbs/registered.h"
 #include "run/transport/verbs/ud.h"
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "lab/explain/cost.h"
+#include "lab/explain/schedule_cost.h"
 
 namespace tutti::explain {
 namespace {

@@ -12,7 +12,7 @@
 #include <tuple>
 
 #include "plan/sched/program.h"
-#include "plan/sched/text.h"
+#include "plan/sched/program_text.h"
 
 namespace tutti::algo {
 namespace {

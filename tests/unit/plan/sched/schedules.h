@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/sched/text.h"
+#include "plan/sched/program_text.h"
 
 namespace tutti::sched {
 

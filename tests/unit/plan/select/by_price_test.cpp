@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "plan/algo/plan.h"
-#include "plan/select/parameters.h"
+#include "plan/select/parameter_presets.h"
 #include "plan/select/select.h"
 
 namespace tutti::select {

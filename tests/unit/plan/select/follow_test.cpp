@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/prng.h"
-#include "plan/select/skew.h"
+#include "plan/select/skew_threshold.h"
 #include "sim/seeds.h"
 
 namespace tutti::select {

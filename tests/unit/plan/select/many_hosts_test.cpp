@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "plan/select/by_price.h"
-#include "plan/select/parameters.h"
+#include "plan/select/parameter_presets.h"
 #include "plan/select/select.h"
 
 namespace tutti::select {

@@ -8,7 +8,7 @@
 
 #include "base/settings.h"
 #include "plan/select/rules.h"
-#include "run/node/team.h"
+#include "run/node/node_team.h"
 
 namespace tutti::select {
 namespace {

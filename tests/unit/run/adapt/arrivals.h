@@ -12,8 +12,8 @@
 #include <tuple>
 #include <vector>
 
+#include "run/adapt/fold_tree.h"
 #include "run/adapt/meeting.h"
-#include "run/adapt/tree.h"
 
 namespace tutti::adapt::test {
 

@@ -8,7 +8,7 @@
 
 #include "base/collectives.h"
 #include "base/settings.h"
-#include "run/node/algorithms.h"
+#include "run/node/node_algorithms.h"
 #include "sim/script.h"
 #include "unit/run/engine/crew.h"
 #include "unit/run/engine/hosts.h"

@@ -8,7 +8,7 @@
 #include "base/prng.h"
 #include "lab/simulate/node_simulator.h"
 #include "plan/algo/plan.h"
-#include "run/adapt/tree.h"
+#include "run/adapt/fold_tree.h"
 #include "run/exec/executor.h"
 #include "sim/seeds.h"
 #include "unit/run/exec/support.h"

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "lab/simulate/node_simulator.h"
-#include "run/node/algorithms.h"
 #include "run/node/cost.h"
 #include "run/node/detail.h"
+#include "run/node/node_algorithms.h"
 #include "sim/script.h"
 
 namespace tutti::node {

@@ -17,10 +17,10 @@
 
 #include "base/fd.h"
 #include "run/transport/carrier/carrier.h"
-#include "run/transport/carrier/feed.h"
 #include "run/transport/carrier/ring.h"
+#include "run/transport/carrier/ring_feed.h"
 #include "run/transport/carrier/route.h"
-#include "run/transport/udp/datagrams.h"
+#include "run/transport/udp/udp_datagrams.h"
 #include "unit/threads.h"
 
 namespace tutti::transport::carrier {

@@ -14,7 +14,7 @@
 
 #include "base/prng.h"
 #include "conformance/mailbox.h"
-#include "run/transport/carrier/feed.h"
+#include "run/transport/carrier/ring_feed.h"
 #include "run/transport/carrier/route.h"
 #include "run/transport/p2p/p2p.h"
 #include "unit/run/transport/carrier/ring_support.h"

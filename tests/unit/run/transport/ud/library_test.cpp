@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "run/transport/ud/datagrams.h"
+#include "run/transport/ud/ud_datagrams.h"
 
 namespace tutti::transport::ud {
 namespace {

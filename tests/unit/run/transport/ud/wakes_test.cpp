@@ -16,10 +16,10 @@
 #include "base/bell.h"
 #include "conformance/fake_ud.h"
 #include "run/transport/carrier/carrier.h"
-#include "run/transport/carrier/feed.h"
 #include "run/transport/carrier/ring.h"
+#include "run/transport/carrier/ring_feed.h"
 #include "run/transport/carrier/route.h"
-#include "run/transport/ud/datagrams.h"
+#include "run/transport/ud/ud_datagrams.h"
 #include "unit/threads.h"
 
 namespace tutti::transport::ud {

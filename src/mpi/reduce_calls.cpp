@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reduce, allreduce and reduce_scatter_block. MPI makes the operator and the element type equal on
+// all ranks, so both may decide whether Tutti runs the call.
+#include <algorithm>
+
+#include "mpi/buffers.h"
+#include "mpi/collective_calls.h"
+#include "mpi/run_call.h"
+#include "mpi/staging.h"
+#include "mpi/verify.h"
+
+namespace tutti::mpi {
+
+namespace {
+
+constexpr const char* kNoKernel = "host: this operator on this datatype";
+constexpr const char* kLargeElement = "host: user operator on a large element";
+
+// What the arguments mean on this rank.
+struct Roles {
+    bool receives;
+    bool in_place;
+    uint64_t blocks;  // that each rank gives; it gets one of them
+};
+
+// One of a kernel lies where the element does, a user's where its data does.
+std::byte* place_of(const tutti_call& call, const TypedBuffer& side) {
+    return call.op == TUTTI_OP_USER ? side.data() : static_cast<std::byte*>(side.block(0));
+}
+
+void set_buffers(tutti_call& call, const TypedBuffer& send, const TypedBuffer& recv,
+                 const Roles& roles) {
+    call.send = roles.in_place ? TUTTI_IN_PLACE : place_of(call, send);
+    call.recv = roles.receives ? place_of(call, recv) : nullptr;
+}
+
+// Where the elements lie; those with gaps under a user operator are packed on the way in and out.
+class ReduceBuffers final : public Preparation {
+  public:
+    // user: of a user operator, else nullptr.
+    ReduceBuffers(CommState& state, tutti_call& call, const TypedBuffer& send,
+                  const TypedBuffer& recv, const Roles& roles, UserReduction* user)
+        : state_(state), call_(call), send_(send), recv_(recv), roles_(roles), user_(user) {}
+
+    Unready before() override {
+        const TypeInfo& info = *source().info;
+        if (user_ == nullptr || info.dense) {
+            set_buffers(call_, send_, recv_, roles_);
+            return {};
+        }
+        user_->laid_out = state_.user_scratch.get(user_->plan(info));
+        return user_->laid_out == nullptr ? no_memory() : pack_elements();
+    }
+
+    int after(int status) override {
+        if (out_ != nullptr && status == abi::kSuccess) {
+            const uint64_t count = roles_.in_place ? recv_.count / roles_.blocks : recv_.count;
+            status = unpack(out_, recv_.block(0), count, recv_.type, *recv_.info);
+        }
+        state_.send_scratch.trim();
+        state_.recv_scratch.trim();
+        state_.user_scratch.trim();
+        return status;
+    }
+
+  private:
+    [[nodiscard]] const TypedBuffer& source() const { return roles_.in_place ? recv_ : send_; }
+
+    Unready pack_elements() {
+        const size_t all_bytes = call_.bytes * roles_.blocks;
+        const size_t out_bytes = roles_.in_place ? all_bytes : call_.bytes;
+        std::byte* in = roles_.in_place ? nullptr : state_.send_scratch.get(all_bytes);
+        out_ = roles_.receives ? state_.recv_scratch.get(out_bytes) : nullptr;
+        if ((in == nullptr && !roles_.in_place) || (out_ == nullptr && roles_.receives)) {
+            return no_memory();
+        }
+        call_.send = roles_.in_place ? TUTTI_IN_PLACE : in;
+        call_.recv = out_;
+        const int status = pack(source().block(0), roles_.in_place ? out_ : in, source().count,
+                                source().type, *source().info);
+        return status == abi::kSuccess ? Unready{} : not_packed(status);
+    }
+
+    CommState& state_;
+    tutti_call& call_;
+    const TypedBuffer& send_;
+    const TypedBuffer& recv_;
+    const Roles& roles_;
+    UserReduction* user_;
+    std::byte* out_ = nullptr;  // packed
+};
+
+Ended reduce_prepared(CommState& state, tutti_call& call, const ReduceArgs& a, TypedBuffer& send,
+                      TypedBuffer& recv, const Roles& roles, UserReduction* user) {
+    const auto kind = static_cast<Kind>(call.collective);
+    Part parts[2];
+    if (!roles.in_place) parts[0] = reads(send);
+    if (roles.receives) parts[1] = {&recv, 1, 0, roles.in_place ? 1u : 0u, true};
+    Staging staging(state, kind, {parts[0], parts[1]});
+    const Subject subject{roles.in_place ? nullptr : &send, roles.receives ? &recv : nullptr, a.op,
+                          a.type};
+    Verified verified(state, call, subject);
+    ReduceBuffers buffers(state, call, send, recv, roles, user);
+    return run_prepared(state, call, {&staging, &verified, &buffers});
+}
+
+// With a user operator, or where the call is not plain.
+[[gnu::noinline]] Ended reduce_otherwise(CommState& state, tutti_call& call, const ReduceArgs& a,
+                                         TypedBuffer& send, TypedBuffer& recv, const Roles& roles) {
+    if (call.op != TUTTI_OP_USER) {
+        return reduce_prepared(state, call, a, send, recv, roles, nullptr);
+    }
+    UserReduction user{};
+    user.op = a.op;
+    user.type = a.type;
+    user.pack_type = (roles.in_place ? recv : send).type;
+    user.info = (roles.in_place ? recv : send).info;
+    call.reduce_user = &user;
+    if (!is_plain() || !user.info->dense) {
+        return reduce_prepared(state, call, a, send, recv, roles, &user);
+    }
+    set_buffers(call, send, recv, roles);
+    return run_prepared(state, call, {});
+}
+
+// What all ranks know alike of operator and elements.
+void set_operator(tutti_call& call, const ReduceArgs& a, int op, const TypeInfo& info) {
+    if (op == kUserOp) {
+        call.op = TUTTI_OP_USER;
+        call.dtype = TUTTI_BYTE;
+        call.reduce = reduce_user;
+        call.element_bytes = std::max<size_t>(info.size, 1);
+        front.host.op_commutative(a.op, &call.commutes);
+        return;
+    }
+    call.op = static_cast<tutti_op>(op);
+    call.dtype = static_cast<tutti_dtype>(info.dtype);
+    // A predefined operator works on C structs with their padding; MPI's size leaves that out.
+    call.bytes = static_cast<size_t>(a.count) * static_cast<size_t>(info.extent);
+}
+
+// False where the host shall judge.
+bool read_sides(const ReduceArgs& a, const Roles& roles, TypedBuffer& send, TypedBuffer& recv) {
+    Count given = 0;
+    if (__builtin_mul_overflow(a.count, static_cast<Count>(roles.blocks), &given)) return false;
+    const TypeInfo* info = type_info(a.type);
+    if (!roles.in_place && !(send.set(a.send, given, a.type, info) && send.has_memory())) {
+        return false;
+    }
+    const Count room = roles.in_place ? given : a.count;
+    return !roles.receives || (recv.set(a.recv, room, a.type, info) && recv.has_memory());
+}
+
+// Why no rank lets Tutti run this operator on this element type; null where all do.
+const char* why_not(const TypeInfo& info, int op) {
+    if (op == kHostOp) return kNoKernel;
+    if (op == kUserOp) return info.size > TUTTI_ELEMENT_BYTES_MAX ? kLargeElement : nullptr;
+    const bool has_kernel = info.dtype != kNoDtype && front.ops.reducible(info.dtype, op);
+    return has_kernel ? nullptr : kNoKernel;
+}
+
+// Known alike to all ranks. A user's operator may be over floating point.
+bool depends_on_order(const TypeInfo& info, int op) {
+    return op == kUserOp ||
+           tutti_is_exact(static_cast<tutti_dtype>(info.dtype), static_cast<tutti_op>(op)) == 0;
+}
+
+// Whether the host takes a reduction of a buffer into itself for one in place.
+bool host_takes_into_itself(tutti_collective collective, const ReduceArgs& a) {
+    if (!front.brand->takes_some_into_itself) return false;
+    const bool is_bottom = a.recv == nullptr;
+    return collective == TUTTI_REDUCE_SCATTER_BLOCK ||
+           (collective == TUTTI_ALLREDUCE && (a.count <= 1 || is_bottom));
+}
+
+template <tutti_collective kCollective, int (*kHost)(const ReduceArgs&)>
+int reduce_any(const ReduceArgs& a) {
+    constexpr bool kAll = kCollective != TUTTI_REDUCE;
+    constexpr bool kScatters = kCollective == TUTTI_REDUCE_SCATTER_BLOCK;
+    constexpr auto kKind = static_cast<Kind>(kCollective);
+    CommState* state = find_state(a.comm);
+    if (state == nullptr) return kHost(a);
+    const auto hand_over = [&](const char* why) {
+        return by_host(*state, kKind, reported_bytes(*state, a.count, a.type), why,
+                       [&] { return kHost(a); });
+    };
+    if (has_no_team(*state)) return hand_over(state->why);
+    const bool receives = kAll || state->rank == static_cast<uint32_t>(a.root);
+    Roles roles{receives, is_in_place(a.send), kScatters ? state->size : 1u};
+    const int op = front.ops.find(a.op);
+    if ((!kAll && static_cast<uint32_t>(a.root) >= state->size) || (roles.in_place && !receives) ||
+        op == kNoOp) {
+        return by_this_rank(*state, kKind, hand_over);
+    }
+    TypedBuffer send, recv;
+    if (!read_sides(a, roles, send, recv)) return by_this_rank(*state, kKind, hand_over);
+    if (receives && !roles.in_place && a.send == a.recv && a.count > 0) {
+        // Both have one datatype, so they are the same bytes. Where the host does not look, it is
+        // meant as in place.
+        if (front.host_checks && !host_takes_into_itself(kCollective, a)) {
+            return by_this_rank(*state, kKind, hand_over);
+        }
+        roles.in_place = true;
+        if (kScatters && !read_sides(a, roles, send, recv)) {
+            return by_this_rank(*state, kKind, hand_over);
+        }
+    }
+    const TypeInfo& info = *(roles.in_place ? recv.info : send.info);
+    const char* why = why_not(info, op);
+    make_ready(*state, why == nullptr && depends_on_order(info, op));
+    if (state->team == nullptr) return hand_over(state->why);
+    if (why != nullptr) return checked_by_host(*state, kKind, [&] { return hand_over(why); });
+    tutti_call call{};
+    call.collective = kCollective;
+    call.root = kAll ? 0 : static_cast<uint32_t>(a.root);
+    call.bytes = (roles.in_place ? recv.bytes : send.bytes) / roles.blocks;
+    set_operator(call, a, op, info);
+    if (call.bytes == 0) return run_empty(*state, call);
+    if (is_plain() && op != kUserOp) [[likely]] {
+        set_buffers(call, send, recv, roles);
+        return run(*state, call, hand_over);
+    }
+    const Ended ended = reduce_otherwise(*state, call, a, send, recv, roles);
+    return ended ? answer(a.comm, *ended) : by_the_rules(*state, call, hand_over);
+}
+
+}  // namespace
+
+int reduce(const ReduceArgs& a) { return reduce_any<TUTTI_REDUCE, host_reduce>(a); }
+
+int allreduce(const ReduceArgs& a) { return reduce_any<TUTTI_ALLREDUCE, host_allreduce>(a); }
+
+int reduce_scatter_block(const ReduceArgs& a) {
+    return reduce_any<TUTTI_REDUCE_SCATTER_BLOCK, host_reduce_scatter_block>(a);
+}
+
+}  // namespace tutti::mpi

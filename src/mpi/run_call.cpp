@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/run_call.h"
+
+#include <cstdio>
+
+#include "mpi/watches.h"
+
+namespace tutti::mpi {
+
+int tell_failure(const CommState& state, tutti_status status) {
+    const bool has_message = status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_ALGORITHM ||
+                             status == TUTTI_ERR_NETWORK || status == TUTTI_ERR_MEMORY ||
+                             status == TUTTI_ERR_SYSTEM;
+    // Each rank sees its own message fail; the rest all see alike. Without the check, a mismatch is
+    // what one rank has found out, which has said so.
+    const bool is_alike = has_message && status != TUTTI_ERR_NETWORK;
+    const bool is_said = status == TUTTI_ERR_MISMATCH && !front.check;
+    if (!is_said && (state.rank == 0 || !is_alike)) {
+        print_line(has_message ? tutti_team_message(state.team) : tutti_status_text(status));
+    } else {
+        let_rank_0_speak();
+    }
+    return front.abi.err_other;
+}
+
+int answer(Comm comm, int status) {
+    if (status != abi::kSuccess) front.host.comm_call_errhandler(comm, status);
+    return status;
+}
+
+Unready no_memory() {
+    constexpr const char* kWhy = "no memory to pack a datatype with gaps";
+    print_line(kWhy);
+    return {front.abi.err_no_mem, kWhy};
+}
+
+Unready not_packed(int status) { return {status, "your MPI cannot pack its data"}; }
+
+int refuse(CommState& state, Kind kind) {
+    char why[96];
+    snprintf(why, sizeof why, "%s with arguments that make no call", kind_function(kind));
+    tutti_team_give_up(state.team, why);
+    char line[128];
+    snprintf(line, sizeof line, "rank %u: %s", state.rank, why);
+    print_line(line);
+    return answer(state.comm, front.abi.err_arg);
+}
+
+uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype type) {
+    return front.report && !state.is_inter ? bytes_of(count, type) : 0;
+}
+
+uint64_t bytes_of_derived(abi::Count count, abi::Datatype type) {
+    abi::Count size = 0;
+    if (!front.abi.may_be(abi::Named::kType, type.bits, front.handles) ||
+        front.host.type_size_x(type, &size) != abi::kSuccess || size < 0) {
+        return 0;
+    }
+    return static_cast<uint64_t>(count) * static_cast<uint64_t>(size);
+}
+
+tutti_status run_and_count(CommState& state, const tutti_call& call, const uint64_t* preparing_ns) {
+    const uint64_t begin = now_ns();
+    const tutti_status status = tutti_run(state.team, &call);
+    const uint64_t took_ns = now_ns() - begin;
+    note_watched(state, status, took_ns);
+    const bool is_empty = call.bytes == 0 && call.collective != TUTTI_BARRIER;
+    if (!front.report || status != TUTTI_OK || is_empty) return status;
+    const uint64_t spent_ns = took_ns - (preparing_ns != nullptr ? *preparing_ns : 0);
+    front.counters.count(static_cast<Kind>(call.collective), state.size, call.bytes,
+                         tutti_team_ran(state.team), spent_ns);
+    return status;
+}
+
+namespace {
+
+struct Preparing {
+    const tutti_call& call;
+    std::initializer_list<Preparation*> preparations;
+    Unready unready;
+    uint64_t spent_ns = 0;  // for the report
+};
+
+const char* prepare_all(void* user, const void** send, void** recv) {
+    auto& preparing = *static_cast<Preparing*>(user);
+    const uint64_t begin = front.report ? now_ns() : 0;
+    for (Preparation* one : preparing.preparations) {
+        if (one != nullptr) preparing.unready = one->before();
+        if (preparing.unready.status != abi::kSuccess) return preparing.unready.why;
+    }
+    *send = preparing.call.send;
+    *recv = preparing.call.recv;
+    if (front.report) preparing.spent_ns = now_ns() - begin;
+    return nullptr;
+}
+
+int status_of(const CommState& state, tutti_status ended, const Unready& unready) {
+    if (unready.status != abi::kSuccess) return unready.status;
+    return ended == TUTTI_OK ? abi::kSuccess : tell_failure(state, ended);
+}
+
+}  // namespace
+
+Ended run_prepared(CommState& state, tutti_call& call,
+                   std::initializer_list<Preparation*> preparations) {
+    Preparing preparing{call, preparations, {}};
+    call.prepare = preparations.size() > 0 ? prepare_all : nullptr;
+    call.prepare_user = &preparing;
+    const tutti_status ended = run_counted(state, call, &preparing.spent_ns);
+    if (ended == TUTTI_HOST) return std::nullopt;
+    int status = status_of(state, ended, preparing.unready);
+    for (size_t left = preparations.size(); left > 0; --left) {
+        Preparation* const one = preparations.begin()[left - 1];
+        if (one != nullptr) status = one->after(status);
+    }
+    return status;
+}
+
+int check_foreign(const CommState& state, Kind kind) {
+    if (state.team == nullptr) return abi::kSuccess;
+    const tutti_status status = tutti_check_foreign(state.team, kind_function(kind));
+    note_compared(state, status);
+    return status == TUTTI_OK ? abi::kSuccess : run_failed(state, status);
+}
+
+}  // namespace tutti::mpi
