@@ -12,9 +12,9 @@
 
 #include "base/settings.h"
 #include "base/text.h"
-#include "cli/command_line.h"
 #include "base/topo/read/read.h"
 #include "cli/child_process.h"
+#include "cli/command_line.h"
 #include "cli/launch.h"
 #include "cli/libraries.h"
 #include "cli/machine.h"

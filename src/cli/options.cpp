@@ -8,8 +8,8 @@
 #include <map>
 
 #include "base/text.h"
-#include "cli/command_line.h"
 #include "base/topo/node_topology.h"
+#include "cli/command_line.h"
 #include "cli/settings_page.h"
 #include "plan/select/rules.h"
 

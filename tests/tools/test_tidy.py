@@ -77,7 +77,7 @@ def test_an_empty_house_is_no_clean_house(tmp_path):
      "f has 71 lines"),
     ("src/run/node/forgotten.cpp", SPDX, "no CMakeLists.txt names this source"),
     ("src/run/node/forgotten.h", SPDX, "nobody includes this header"),
-    ("src/run/node/base.h", SPDX, "src/base/base.h has the same name, in another room"),
+    ("src/run/node/base.h", SPDX, "src/base/base.cpp has the same name, in another room"),
 ])
 def test_a_breach_is_found(tmp_path, name, text, expected):
     lines = breaches(tmp_path, {name: text})
