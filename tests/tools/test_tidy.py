@@ -85,13 +85,46 @@ def test_a_breach_is_found(tmp_path, name, text, expected):
     assert all(line.startswith(name) for line in lines)
 
 
+def large_class(data, methods):
+    members = "".join(f"    int a{i}_ = 0;\n" for i in range(data))
+    return SPDX + '#pragma once\nclass Large {\n  public:\n    Large() : a_{0} {}\n' + "".join(
+        f"    [[nodiscard]] int f{i}(int a) const {{ return a; }}\n" for i in range(methods - 1)) + \
+        "    using Call = int (*)(int);\n    enum Kind { kA };\n    static constexpr int kB = 1;\n" \
+        f"\n  private:\n{members}}};\n"
+
+
+@pytest.mark.parametrize("data, methods, large, expected", [
+    (20, 40, "", None),
+    (21, 40, "", "21 data members, 40 methods in 0 sources"),
+    (20, 41, "", "20 data members, 41 methods in 0 sources"),
+    (25, 50, "25 50 0", None),
+    (26, 50, "25 50 0", "26 data members"),
+    (24, 50, "25 50 0", "Large of src/base/base.h is smaller: 24 50 0 now"),
+    (20, 40, "25 50 0", "Large of src/base/base.h is small now"),
+])
+def test_sizes_of_classes(tmp_path, data, methods, large, expected):
+    """Those that were large before the rule may only become smaller."""
+    lines = breaches(tmp_path, {
+        "src/base/base.h": large_class(data, methods),
+        "tools/tidy.d/large_classes.txt": f"src/base/base.h Large {large}\n" if large else ""})
+    assert ([line for line in lines if expected in line] if expected else not lines), lines
+
+
+def test_a_class_in_three_sources(tmp_path):
+    changes = {f"src/base/{name}.cpp": SPDX + '#include "base/base.h"\nint Spread::' + name +
+               "() { return 1; }\n" for name in ("one", "two", "three")}
+    changes["src/base/base.h"] = SPDX + "#pragma once\nclass Spread {\n    int one();\n};\n"
+    changes["src/base/CMakeLists.txt"] = "tutti_room(base SOURCES base.cpp one.cpp two.cpp three.cpp)\n"
+    assert [line for line in breaches(tmp_path, changes) if "in 3 sources" in line]
+
+
 @pytest.mark.parametrize("text", [
     body(70),
     "int a;\n" * 490,
     'const char* text = "goto steady_clock";  // goto steady_clock\n',
     "// TODO(#12): mend it\n",
     "constexpr auto kTable = make({\n" + '    {"a", [](int v) { return v; }},\n' * 90 + "});\n",
-    "struct Table {\n" + "    int a = 0;\n" * 90 + "};\n",
+    "enum Table {\n" + "    kA,\n" * 90 + "};\n",
 ])
 def test_what_is_allowed(tmp_path, text):
     assert breaches(tmp_path, {
