@@ -19,7 +19,7 @@ def expect_figures(node):
     follows = node["follows"]
     assert follows["way"] in WAYS and follows["pieces"] == 8, node
     if not node["measured"]:
-        assert "share processors" in node["reason"] and "barrier_ns" not in node, node
+        assert "processors" in node["reason"] and "barrier_ns" not in node, node
         assert follows["way"] == "prefetch", node
         return
     assert node["barrier_ns"] > 0 and set(node["one_way_64k_ns"]) <= {*WAYS, "short_ring"}, node
