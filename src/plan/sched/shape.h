@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What all ranks of a team know alike about one call: the only input, beside its own rank, from
-// which a rank may derive its schedule (invariant 1 of the design).
+// which a rank may derive its schedule (ARCHITECTURE.md, "What always holds").
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -89,6 +91,17 @@ const Rules& Rules::built_in() {
         return result;
     });
     return *rules;
+}
+
+void Rules::follow_with(Rules tuned) {
+    if (!has_built_in_after_) return;
+    own_count_ = rules_.size();
+    tuned_source_ = std::move(tuned.source_);
+    std::ranges::move(tuned.rules_, std::back_inserter(rules_));
+    has_built_in_after_ = tuned.has_built_in_after_;
+    if (parameters_) return;
+    parameters_ = tuned.parameters_;
+    preset_ = std::move(tuned.preset_);
 }
 
 Result<Rules> parse_tuned(std::string_view text, std::string file_name) {

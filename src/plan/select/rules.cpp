@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/select/rules.h"
 
-#include <algorithm>
-#include <iterator>
 #include <vector>
 
 #include "base/text.h"
@@ -47,17 +45,6 @@ std::optional<Range> parse_range(std::string_view text, bool in_bytes) {
     }
     if (range.low > range.high) return std::nullopt;
     return range;
-}
-
-void Rules::follow_with(Rules tuned) {
-    if (!has_built_in_after_) return;
-    own_count_ = rules_.size();
-    tuned_source_ = std::move(tuned.source_);
-    std::ranges::move(tuned.rules_, std::back_inserter(rules_));
-    has_built_in_after_ = tuned.has_built_in_after_;
-    if (parameters_) return;
-    parameters_ = tuned.parameters_;
-    preset_ = std::move(tuned.preset_);
 }
 
 std::string describe(const Rule& rule) {

@@ -124,7 +124,7 @@ void tutti_context_attend(tutti_context* context, int has_waited_long) {
     tutti::multicast::ProcessMulticast& process = context->context->process_multicast();
     process.watch_all_for_others(has_waited_long != 0);
     process.attend_all();
-    context->context->tidy();
+    context->context->remnants().tidy();
 }
 
 tutti_status tutti_site_settings(const char* const* settings, size_t settings_count,
@@ -240,7 +240,7 @@ const char* tutti_context_setting(const tutti_context* context, const char* vari
 }
 
 const char* tutti_context_no_single_copy(const tutti_context* context) {
-    return context ? context->context->no_single_copy() : "";
+    return context ? context->context->findings().no_single_copy() : "";
 }
 
 tutti_status tutti_team_create(tutti_context* context, const tutti_team_params* params,

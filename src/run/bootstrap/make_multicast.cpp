@@ -91,7 +91,6 @@ class MulticastMaker {
                    engine::InterNode& inter_node, Fabric fabric)
         : context_(context),
           fabric_(fabric),
-          process_(context.process_multicast()),
           all_(all),
           node_(node),
           inter_node_(inter_node),
@@ -121,6 +120,9 @@ class MulticastMaker {
     Report take_ring(const RingOffer& offer);
     Report join_group();
     Report look_around(Finding& finding);
+    [[nodiscard]] multicast::ProcessMulticast& process() const {
+        return context_.process_multicast();
+    }
     [[nodiscard]] uint32_t partner_node() const { return placement_.node_of(all_.rank) ^ 1u; }
     void prepare_meter();
     Report measure_messages(Finding& finding);
@@ -135,7 +137,6 @@ class MulticastMaker {
 
     engine::Context& context_;
     const Fabric fabric_;
-    multicast::ProcessMulticast& process_;
     Circle& all_;
     const NodeMembers& node_;
     engine::InterNode& inter_node_;
@@ -168,8 +169,8 @@ Report MulticastMaker::open(Card& card) {
     addresses_.resize(placement_.nodes());
     carriers_.resize(placement_.nodes());
     if (!carries_) return {};
-    const auto carrier = process_.open(fabric_, context_.settings(), context_.params().job_rank,
-                                       [&] { return context_.verbs_device(); });
+    const auto carrier = process().open(fabric_, context_.settings(), context_.params().job_rank,
+                                        [&] { return context_.rdma().device(); });
     if (!carrier) return trouble(carrier.error().message);
     card.carries = 1;
     card.address = carrier.value()->address();
@@ -220,14 +221,14 @@ Report MulticastMaker::choose_window() {
     // A team whose hosts have heard each other before looks again: it waits long between its tries.
     const auto known = inter_node_.has_lost_multicast()
                            ? std::nullopt
-                           : process_.known_failure(fabric_, host_numbers());
+                           : process().known_failure(fabric_, host_numbers());
     if (known) {
         Report report = report_of(Obstacle::kNetwork, *known);
         report.is_named = 1;
         return report;
     }
     const auto member = static_cast<mcast::Member>(placement_.node_of(all_.rank));
-    const auto window = process_.carrier(fabric_)->choose_window(addresses_, member);
+    const auto window = process().carrier(fabric_)->choose_window(addresses_, member);
     if (!window) return trouble(window.error().message);
     window_packets_ = window.value();
     return {};
@@ -260,7 +261,7 @@ Report MulticastMaker::make_ring(RingOffer& offer) {
     carrier::Ring::format(multicast::ring_memory(*slice_), ring_);
     offer.process = context_.process();
     offer.offset = offset_;
-    offer.wake_fd = process_.carrier(fabric_)->wake_fd();
+    offer.wake_fd = process().carrier(fabric_)->wake_fd();
     offer.mapping = reinterpret_cast<uint64_t>(&slice_);
     return {};
 }
@@ -311,11 +312,11 @@ Report MulticastMaker::join_group() {
     params.make_client = [memory](mcast::Group& group) {
         return std::make_unique<carrier::Feed>(carrier::Ring(memory), group);
     };
-    const auto joined = process_.carrier(fabric_)->join(params);
+    const auto joined = process().carrier(fabric_)->join(params);
     if (!joined) return trouble(joined.error().message);
     membership_ = joined.value();
     // Here, and not in the probe's time.
-    code_bytes_per_s_ = process_.carrier(fabric_)->code_bytes_per_s(membership_);
+    code_bytes_per_s_ = process().carrier(fabric_)->code_bytes_per_s(membership_);
     return {};
 }
 
@@ -334,13 +335,13 @@ void MulticastMaker::prepare_meter() {
 Report MulticastMaker::measure_messages(Finding& finding) {
     if (!meter_) return {};
     const uint64_t partner = addresses_[partner_node()].carrier;
-    finding.message = process_.known_speed(partner);
+    finding.message = process().known_speed(partner);
     if (!meter_->measure(finding.message)) {
-        context_.keep(meter_->let_go());
+        context_.remnants().keep(meter_->let_go());
         finding.is_cut = 1;
         return trouble(cut_off(inter_node_.transport()).message);
     }
-    process_.remember_speed(partner, finding.message);
+    process().remember_speed(partner, finding.message);
     return {};
 }
 
@@ -356,7 +357,7 @@ Result<Done> MulticastMaker::join() {
 
 // The carrying rank's. The others' probes come in meanwhile; it is over within a bound.
 Report MulticastMaker::look_around(Finding& finding) {
-    carrier::Carrier& carrier = *process_.carrier(fabric_);
+    carrier::Carrier& carrier = *process().carrier(fabric_);
     finding.code_bytes_per_s = code_bytes_per_s_;
     carrier.start_probe(membership_);
     carrier::ProbeState state = carrier.probe_state(membership_);
@@ -380,7 +381,7 @@ Report MulticastMaker::look_around(Finding& finding) {
 // All that the team has of it is made; from here on its end takes everything apart.
 void MulticastMaker::take_over() {
     multicast::TeamMulticast::Parts parts{slice_, fabric_, std::move(wake_fd_), membership_};
-    made_.route = std::make_unique<multicast::TeamMulticast>(process_, std::move(parts), all_.rank,
+    made_.route = std::make_unique<multicast::TeamMulticast>(process(), std::move(parts), all_.rank,
                                                              placement_, inter_node_.transport());
     membership_ = nullptr;
     offset_ = -1;
@@ -392,7 +393,7 @@ void MulticastMaker::take_over() {
 }
 
 void MulticastMaker::remember_failure(const std::string& reason) {
-    if (carries_) process_.remember_failure(fabric_, host_numbers(), reason);
+    if (carries_) process().remember_failure(fabric_, host_numbers(), reason);
 }
 
 // The others of a node meanwhile. In the embedder's exchange they would poll, and where ranks
@@ -466,12 +467,12 @@ Result<Done> MulticastMaker::probe() {
     facts.code_bytes_per_s = code_bytes_per_s;
     facts.bytes_per_s = std::min(wanted > 0 ? wanted : slowest, code_bytes_per_s);
     made_.route->set_rate(facts.bytes_per_s);
-    if (carries_) process_.forget_failures(fabric_, std::move(hosts));
+    if (carries_) process().forget_failures(fabric_, std::move(hosts));
     return Done{};
 }
 
 Result<multicast::MulticastOutcome> MulticastMaker::make() {
-    context_.tidy();  // rings of teams that were freed
+    context_.remnants().tidy();  // rings of teams that were freed
     using Round = Result<Done> (MulticastMaker::*)();
     for (const Round round : {&MulticastMaker::introduce, &MulticastMaker::share_ring,
                               &MulticastMaker::join, &MulticastMaker::probe}) {
@@ -485,7 +486,7 @@ Result<multicast::MulticastOutcome> MulticastMaker::make() {
 
 // What was begun and is not taken over.
 MulticastMaker::~MulticastMaker() {
-    if (membership_) process_.carrier(fabric_)->drop(membership_);
+    if (membership_) process().carrier(fabric_)->drop(membership_);
     if (offset_ >= 0) node_.arena->give_back(offset_);
 }
 

@@ -96,8 +96,8 @@ Result<Done> NodeMaker::attach_all() {
         Report attached = attach();
         if (attached.obstacle != Obstacle::kNone) return attached;
         if (is_leader()) write_places();
-        if (entry_) mine.entry = *entry_;
-        if (header_entry_) mine.header_at = *header_entry_;
+        if (entries_.own) mine.entry = *entries_.own;
+        if (entries_.own_header) mine.header_at = *entries_.own_header;
         mine.has_home = home_.attach(offer_.homes, arena_, circle_.rank, shares_process()) ? 1 : 0;
         mine.is_proved = is_proved();
         // Nothing may fail after the last round, which may be this one.
@@ -113,8 +113,8 @@ Result<Done> NodeMaker::attach_all() {
         const Attached& one = all.value()[member];
         skips_proof_ &= one.is_proved != 0;
         has_home &= one.has_home != 0;
-        if (!entries_.empty()) entries_[member] = one.entry;
-        if (member == offer_.header_member) header_at_ = one.header_at;
+        if (!entries_.of_members.empty()) entries_.of_members[member] = one.entry;
+        if (member == offer_.header_member) entries_.header_at = one.header_at;
         if (one.report.obstacle == Obstacle::kCannotOpen) {
             // Without room for it, this member has another obstacle than that, and nobody goes on.
             if (receivers.size() < receivers.capacity())
@@ -180,7 +180,7 @@ Result<Done> NodeMaker::learn() {
     attempt([&] {
         apply(facts, context_, members_, part_.node);
         node::choose_small(part_.node);
-        context_.keep_facts(set_hash(members_), facts);
+        context_.findings().keep_facts(set_hash(members_), facts);
         return Report{};
     });
     part_.source.has_measured = true;
@@ -216,7 +216,7 @@ void NodeMaker::prepare() {
     part_.has_many_sessions =
         std::any_of(members_.begin(), members_.end(),
                     [&](const NodeMember& member) { return member.scheduling_group != group; });
-    if (arena_) context_.keep_arena(arena_);
+    if (arena_) context_.segments().keep_arena(arena_);
 }
 
 // From here on its end leaves the memory. Allocates nothing that prepare() has not.
@@ -228,8 +228,8 @@ void NodeMaker::hold_memory() {
     memory.members = circle_.size;
     memory.counted_bytes = offer_.counted_bytes;
     memory.part = part_.node.pool_part;
-    entry_.reset();
-    header_entry_.reset();
+    entries_.own.reset();
+    entries_.own_header.reset();
     counted_bytes_ = 0;
 }
 
@@ -238,7 +238,7 @@ NodePart NodeMaker::finish() {
     if (arena_) {
         arena_->set_proved();
         if (is_leader() && !geometry_.is_lean) arena_->confirm(offset_, hash_of(members_));
-        context_.hold_arena(arena_);
+        context_.segments().hold_arena(arena_);
     }
     part_.source.processes = set_hash(members_);
     part_.source.is_crowded = part_.is_crowded;
@@ -271,16 +271,16 @@ Result<NodePart> NodeMaker::make() {
 NodeMaker::~NodeMaker() {
     if (arena_ && own_mapping_ && is_leader()) arena_->give_back(offset_);
     if (counted_bytes_ > 0 && home_.home()) home_.home()->discharge_slice(counted_bytes_);
-    if (entry_ && part_.node.pool_part) part_.node.pool->leave(*part_.node.pool_part);
-    for (const auto& entry : {entry_, header_entry_}) {
+    if (entries_.own && part_.node.pool_part) part_.node.pool->leave(*part_.node.pool_part);
+    for (const auto& entry : {entries_.own, entries_.own_header}) {
         if (entry) home_.home()->give_back(*entry);
     }
 }
 
 NodeMember introduce(engine::Context& context) {
-    const uint64_t segment = context.xpmem() ? context.xpmem()->own_segment() : 0;
-    return {context.process(), arena::random_token(), context.scheduling_group(),
-            segment,           home_card(context),    context.cpus()};
+    const uint64_t segment = context.machine().xpmem ? context.machine().xpmem->own_segment() : 0;
+    return {context.process(), arena::random_token(), context.machine().scheduling_group,
+            segment,           home_card(context),    context.machine().cpus};
 }
 
 Result<NodePart> make_node(engine::Context& context, Circle& circle,

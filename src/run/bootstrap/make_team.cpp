@@ -140,7 +140,7 @@ Report TeamMaker::prepare() {
     if (fabric) hosts_.reserve(params_.size);
     mine_ = {context_.node_of(params_),
              context_.settings_hash(),
-             context_.machine(),
+             context_.machine().hash,
              1,
              requests,
              params_.in_turn != 0 && requests == 1 ? 1u : 0u,
@@ -190,8 +190,8 @@ Result<Done> TeamMaker::meet(const Hello& mine) {
         if (one.machine != mine_.machine) continue;
         ++on_machine;
     }
-    is_crowded_ = on_machine > context_.usable_cpus() ||
-                  context_.params().ranks_on_node > context_.usable_cpus();
+    is_crowded_ = on_machine > context_.machine().usable_cpus ||
+                  context_.params().ranks_on_node > context_.machine().usable_cpus;
     return Done{};
 }
 
@@ -381,7 +381,7 @@ void TeamMaker::finish() {
 TeamMaker::~TeamMaker() {
     if (node_ && node_->gather->has_failed()) {
         is_cut_ = true;
-        context_.keep(std::move(node_->gather));
+        context_.remnants().keep(std::move(node_->gather));
     }
     if (is_cut_ && team_) team_->members().broken = TUTTI_ERR_NETWORK;
 }

@@ -149,7 +149,7 @@ Report VerbsMaker::find_port() {
     ports_.resize(peers_.size());
     members_.resize(peers_.size());
     others_.resize(peers_.size());
-    const auto device = context_.verbs_device();
+    const auto device = context_.rdma().device();
     if (!device) return report_of(Obstacle::kSystem, device.error().message);
     device_ = device.value().get();
     if (device_->port().mtu_bytes >= kPacketBytesMin) return {};
@@ -197,7 +197,7 @@ Result<Done> VerbsMaker::introduce() {
 // What other teams leave of what the process may register.
 Result<Allowance::Part> VerbsMaker::take_memory(uint64_t bytes) {
     const uint64_t most = context_.settings().verbs.memory_bytes;
-    Allowance& all = context_.verbs_memory();
+    Allowance& all = context_.rdma().memory();
     if (auto part = all.take(bytes, most)) return std::move(*part);
     return Error{ErrorCode::kMemory,
                  "RDMA would need " + format_bytes(bytes) + " more registered; others have " +
@@ -339,9 +339,9 @@ void VerbsMaker::use_exposed() {
 
 Report VerbsMaker::connect() {
     for (uint32_t pair = 0; messages_ && pair < peers_.size(); ++pair) {
-        if (is_own(pair) && !context_.reaches_itself()) continue;
+        if (is_own(pair) && !context_.rdma().reaches_itself()) continue;
         const auto connected = messages_->links()->connect(pair, ports_[pair], others_[pair]);
-        if (!connected && is_own(pair)) context_.reaches_itself() = false;
+        if (!connected && is_own(pair)) context_.rdma().reaches_itself() = false;
         if (connected || is_own(pair)) continue;
         return report_of(Obstacle::kSystem, "no RDMA to rank " + std::to_string(peers_[pair]) +
                                                 ": " + connected.error().message);
@@ -361,7 +361,7 @@ bool VerbsMaker::has_probed() {
 Report VerbsMaker::finish_probe() {
     if (!messages_) return {};
     for (size_t i = 0; i < peers_.size(); ++i) {
-        if (is_own(i) && !context_.reaches_itself()) continue;
+        if (is_own(i) && !context_.rdma().reaches_itself()) continue;
         PairProbe& probe = probes_[i];
         messages_->recv(peers_[i], {}, probe.in.data(), probe.in.size(), probe.received);
         messages_->send(peers_[i], {}, probe.out.data(), probe.out.size(), probe.sent);
@@ -381,7 +381,7 @@ Report VerbsMaker::finish_probe() {
         messages_->cancel(probe.sent);
         messages_->cancel(probe.received);
         if (is_own(i)) {
-            if (!is_good) context_.reaches_itself() = false;
+            if (!is_good) context_.rdma().reaches_itself() = false;
             continue;
         }
         if (is_good || report.obstacle != Obstacle::kNone) continue;
@@ -392,7 +392,7 @@ Report VerbsMaker::finish_probe() {
                       why.empty() ? "no RDMA message of rank " + peer + " in ten seconds" : why);
     }
     const bool has_own = !peers_.empty() && is_own(0);
-    if (report.obstacle == Obstacle::kNone && has_own && !context_.reaches_itself()) {
+    if (report.obstacle == Obstacle::kNone && has_own && !context_.rdma().reaches_itself()) {
         messages_->give_up_pair(0);
     }
     return report;
@@ -402,7 +402,8 @@ Report VerbsMaker::finish_probe() {
 Result<Done> VerbsMaker::agree_on_word() {
     if (!all_reach_first(inter_node_.placement())) return Done{};
     // Rank 0 alone needs to reach itself; others' contexts never tried.
-    const bool can_reach = messages_ && messages_->is_counted_at(0) && context_.reaches_itself();
+    const bool can_reach =
+        messages_ && messages_->is_counted_at(0) && context_.rdma().reaches_itself();
     const uint32_t can_add = can_reach ? 1 : 0;
     const auto all = all_.exchange(can_add);
     if (!all) return all.error();
@@ -414,12 +415,12 @@ Result<Done> VerbsMaker::agree_on_word() {
 // For later teams. The pair with oneself is for this one alone.
 Report VerbsMaker::keep_links() {
     if (!is_in_turn_ || !links_) return {};
-    if (are_apart(context_, others())) context_.keep_links(links_);
+    if (are_apart(context_, others())) context_.rdma().keep_links(links_);
     return {};
 }
 
 Result<Done> VerbsMaker::make() {
-    context_.tidy();  // what teams that were freed have registered
+    context_.remnants().tidy();  // what teams that were freed have registered
     if (auto introduced = introduce(); !introduced) return introduced;
     if (is_in_turn_) {
         const auto joined = join_links();

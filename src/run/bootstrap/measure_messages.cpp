@@ -57,7 +57,7 @@ class MessageTrial {
 // Neighbours by number, all pairs at once: a network that carries this team's calls carries that.
 // Of an odd number the last host is not measured.
 Report MessageTrial::prepare(sched::Speed& known) {
-    known = context_.speed_of(inter_node_.hosts());
+    known = context_.findings().speed_of(inter_node_.hosts());
     const topo::Placement& placement = inter_node_.placement();
     const uint32_t node = placement.node_of(members_.rank);
     const uint32_t partner = node ^ 1u;
@@ -71,7 +71,7 @@ Report MessageTrial::prepare(sched::Speed& known) {
 Result<sched::Speed> MessageTrial::measure() {
     SpeedFinding mine;
     if (meter_ && !meter_->measure(mine.speed)) {
-        context_.keep(meter_->let_go());
+        context_.remnants().keep(meter_->let_go());
         mine.is_cut = 1;
     }
     const auto findings = all_.exchange(mine);
@@ -101,7 +101,7 @@ Result<sched::Speed> MessageTrial::find_out() {
     if (found) {
         // Without it, a later team measures again.
         static_cast<void>(guarded([&] {
-            context_.keep_speed(inter_node_.hosts(), found.value());
+            context_.findings().keep_speed(inter_node_.hosts(), found.value());
             return Report{};
         }));
     }

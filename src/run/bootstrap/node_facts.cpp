@@ -29,10 +29,10 @@ std::shared_ptr<arena::ProcessMemory> by_process(std::span<const NodeMember> mem
 std::shared_ptr<node::PeerMemory> best_memory(engine::Context& context,
                                               std::span<const NodeMember> members,
                                               std::shared_ptr<node::PeerMemory> otherwise) {
-    if (!context.xpmem()) return otherwise;
+    if (!context.machine().xpmem) return otherwise;
     std::vector<uint64_t> segments;
     for (const NodeMember& member : members) segments.push_back(member.segment);
-    return std::make_shared<arena::XpmemMemory>(context.xpmem(), std::move(segments),
+    return std::make_shared<arena::XpmemMemory>(context.machine().xpmem, std::move(segments),
                                                 std::move(otherwise));
 }
 
@@ -194,7 +194,7 @@ node::Tuning tuning_of(const NodeFacts& facts, const Settings& settings, uint32_
 
 void apply(const NodeFacts& facts, engine::Context& context, std::span<const NodeMember> members,
            node::Team& team) {
-    if (facts.is_known) context.note_no_single_copy(facts.no_single_copy);
+    if (facts.is_known) context.findings().note_no_single_copy(facts.no_single_copy);
     const Settings& settings = context.settings();
     const node::Tuning untried = default_tuning(settings, team.size);
     const auto limits = tuning_limits(settings, facts.can_read, team);
@@ -207,10 +207,10 @@ void apply(const NodeFacts& facts, engine::Context& context, std::span<const Nod
     // Lean teams have no ring of their own to measure with.
     if (team.slice.geometry.is_lean || (!facts.is_tried && !facts.can_read)) return;
     const auto take_back = [&context, processes = set_hash(members)](const node::Denial& denial) {
-        NodeFacts now = context.facts_of(processes);
+        NodeFacts now = context.findings().facts_of(processes);
         forbid_reading(now, denial, context.settings());
-        context.note_no_single_copy(now.no_single_copy);
-        if (now.is_known) context.change_facts(processes, now);
+        context.findings().note_no_single_copy(now.no_single_copy);
+        if (now.is_known) context.findings().change_facts(processes, now);
     };
     team.tuner = std::make_shared<node::Tuner>(
         context.clock(), untried, limits,

@@ -12,7 +12,7 @@ namespace tutti::bootstrap {
 
 HomeCard home_card(engine::Context& context) {
     const uint64_t owner = reinterpret_cast<uintptr_t>(&context) ^ hash_of(context.process());
-    const auto home = context.home();
+    const auto home = context.segments().home();
     return home ? HomeCard{owner, home->id(), home->ranks(), home->rank()} : HomeCard{owner};
 }
 
@@ -36,7 +36,7 @@ void NodeHome::meet(std::span<const NodeMember> members) {
     set_hash_ = set_hash(members);
     makes_ = makes_ && !is_common;
     if (!is_common) return;
-    home_ = context_.find_home(first.home);
+    home_ = context_.segments().find_home(first.home);
 }
 
 HomeOffer NodeHome::offer(const std::shared_ptr<arena::Arena>& arena, uint32_t rank) {
@@ -53,7 +53,7 @@ HomeOffer NodeHome::offer(const std::shared_ptr<arena::Arena>& arena, uint32_t r
     if (!arena::reserve(arena->fd(), offset_, offer.shape.header_bytes(), 0)) return offer;
     auto* const header = new (mapping_->base() + node::kPageBytes) arena::HomeHeader{};
     // Homes of fewer processes have an account already, which goes on here.
-    const auto before = context_.home();
+    const auto before = context_.segments().home();
     header->bytes_used = before ? before->bytes_used() : arena->used_bytes();
     offer.home = arena::random_token();
     offer.offset = offset_;
@@ -86,7 +86,7 @@ bool NodeHome::attach(const HomeOffer& offer, const std::shared_ptr<arena::Arena
 void NodeHome::settle(bool have_all) {
     if (!is_new_) return;
     if (have_all) {
-        context_.set_home(home_);
+        context_.segments().set_home(home_);
         arena_.reset();
     } else {
         home_.reset();

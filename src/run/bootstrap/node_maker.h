@@ -115,10 +115,12 @@ class NodeMaker {
     bool skips_proof_ = false;
     bool all_have_homes_ = false;  // new ones
     // Of a lean team: by member, and the header's; the own ones.
-    std::vector<uint32_t> entries_;
-    uint32_t header_at_ = 0;
-    std::optional<uint32_t> entry_;
-    std::optional<uint32_t> header_entry_;
+    struct Entries {
+        std::vector<uint32_t> of_members;
+        uint32_t header_at = 0;
+        std::optional<uint32_t> own;
+        std::optional<uint32_t> own_header;
+    } entries_;
     size_t counted_bytes_ = 0;  // the leader's, of a slice
     std::optional<FactFinder> finder_;
 };

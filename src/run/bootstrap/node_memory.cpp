@@ -33,9 +33,9 @@ NodeOffer NodeMaker::make_offer() {
     NodeOffer offer;
     const Settings& settings = context_.settings();
     offer.is_crowded =
-        is_crowded(cpus(), context_.usable_cpus(), context_.params().ranks_on_node) ? 1 : 0;
+        is_crowded(cpus(), context_.machine().usable_cpus, context_.params().ranks_on_node) ? 1 : 0;
     offer.is_tree = wants_tree(settings, circle_.size, offer.is_crowded != 0) ? 1 : 0;
-    offer.facts = context_.facts_of(set_hash(members_));
+    offer.facts = context_.findings().facts_of(set_hash(members_));
     offer.report = offer_slice(offer);
     return offer;
 }
@@ -54,7 +54,7 @@ Report NodeMaker::find_own_arena() {
     std::vector<arena::ProcessId> processes;
     for (const NodeMember& member : members_) processes.push_back(member.process);
     std::sort(processes.begin(), processes.end());
-    auto arena = context_.own_arena(processes);
+    auto arena = context_.segments().own_arena(processes);
     if (!arena) return report_of(Obstacle::kMemory, arena.error().message);
     arena_ = arena.value();
     return {};
@@ -109,7 +109,7 @@ void NodeMaker::offer_entries(NodeOffer& offer) {
     offer.is_lean = 1;
     offer.header_member = home.next_turn() % circle_.size;
     offer.chunk_bytes = home.chunk_bytes();
-    if (!offer.facts.is_known) offer.facts = context_.facts_of(home.set_hash());
+    if (!offer.facts.is_known) offer.facts = context_.findings().facts_of(home.set_hash());
 }
 
 // The parts of the slice that this member owns: reserved, cleared, marked with its token.
@@ -159,10 +159,10 @@ node::Slice NodeMaker::slice() const {
     std::vector<std::byte*> entries;
     std::vector<std::byte*> pools;
     for (uint32_t member = 0; member < circle_.size; ++member) {
-        entries.push_back(home.entry(ranks[member], entries_[member]));
+        entries.push_back(home.entry(ranks[member], entries_.of_members[member]));
         pools.push_back(home.pool_memory(ranks[member]));
     }
-    std::byte* const header = home.entry(ranks[offer_.header_member], header_at_);
+    std::byte* const header = home.entry(ranks[offer_.header_member], entries_.header_at);
     return {header, geometry_, std::move(entries), std::move(pools)};
 }
 
@@ -172,18 +172,18 @@ Report NodeMaker::attach_lean() {
     mapping_ = home_.home()->mapping();
     auto entry = home_.home()->take_entry();
     if (!entry) return report_of(Obstacle::kFull, entry.error().message);
-    entry_ = entry.value();
+    entries_.own = entry.value();
     if (circle_.rank == offer_.header_member) {
         auto header = home_.home()->take_entry();
         if (!header) return report_of(Obstacle::kFull, header.error().message);
-        header_entry_ = header.value();
+        entries_.own_header = header.value();
         auto& made = *reinterpret_cast<node::SliceHeader*>(
-            home_.home()->entry(home_.home()->rank(), *header_entry_));
+            home_.home()->entry(home_.home()->rank(), *entries_.own_header));
         for (auto* word : {&made.detached, &made.bell.rung, &made.bell.sleepers, &made.gave_up}) {
             word->store(0, std::memory_order_relaxed);
         }
     }
-    entries_.assign(circle_.size, *entry_);
+    entries_.of_members.assign(circle_.size, *entries_.own);
     clear_area(slice());
     return {};
 }
@@ -192,7 +192,7 @@ Report NodeMaker::attach() {
     if (offer_.is_lean) return attach_lean();
     if (shares_process()) {
         if (!is_leader()) {
-            arena_ = context_.find_arena(offer_.arena);
+            arena_ = context_.segments().find_arena(offer_.arena);
             own_mapping_ = *reinterpret_cast<std::shared_ptr<arena::Mapping>*>(offer_.mapping);
         }
         if (!arena_) {
@@ -203,7 +203,7 @@ Report NodeMaker::attach() {
         }
         return claim(own_mapping_);
     }
-    arena_ = context_.find_arena(offer_.arena);
+    arena_ = context_.segments().find_arena(offer_.arena);
     if (!arena_) {
         auto fd = arena::open_through_proc(members_[leader_].process, static_cast<int>(offer_.fd));
         if (!fd) return report_of(Obstacle::kCannotOpen, fd.error().message);

@@ -101,7 +101,7 @@ void ClockTrial::give_up(uint32_t step) {
     for (uint32_t i = step; i < steps(); ++i) {
         if (pairs_[i]) pairs_[i]->gather().pass_on(failure);
     }
-    members_.context.keep(pairs_[step]->let_go());
+    members_.context.remnants().keep(pairs_[step]->let_go());
 }
 
 ClockFinding ClockTrial::read_own() {

@@ -58,7 +58,7 @@ tutti_status try_multicast(engine::Team& team) {
     inter_node.drop_multicast(agreed.error().message);
     are_apart |= agreed.error().code == ErrorCode::kBootstrap;
     const bool is_cut = talk && talk->gather->has_failed();
-    if (is_cut) members.context.keep(std::move(talk->gather));
+    if (is_cut) members.context.remnants().keep(std::move(talk->gather));
     if (!are_apart && !is_cut) return TUTTI_OK;
     team.give_up(TUTTI_ERR_NETWORK, agreed.error().message.c_str());
     return members.broken;

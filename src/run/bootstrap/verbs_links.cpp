@@ -16,7 +16,7 @@ Candidates find_links(engine::Context& context, std::span<const uint64_t> peers,
     Candidates found;
     found.offers.needs_none = peers.empty() ? 1 : 0;
     if (peers.empty() || !are_apart(context, peers)) return found;
-    const auto all = context.links();
+    const auto all = context.rdma().links();
     size_t count = 0;
     for (auto at = all.rbegin(); at != all.rend() && count < LinksOffers::kOffersMax; ++at) {
         const transport::verbs::Links& links = *(*at)->links;

@@ -67,7 +67,7 @@ bool Control::is_due(uint32_t call, bool is_in_call) {
 void Control::listen(const node::Call* call, node::Op* op) {
     // What this rank waits for may be a rank that needs this one to go on in another team.
     members_.context.process_multicast().attend_all();
-    members_.context.tidy();
+    members_.context.remnants().tidy();
     if (members_.is_broken() || hear_node(call)) return;
     hear_far(call);
     if (op && op->is_lost) return lose_memory(*op);

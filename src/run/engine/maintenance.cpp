@@ -151,7 +151,7 @@ void Team::hear_of_trials() {
     const uint64_t name = block.wish.is_alike() ? block.wish.most : 0;
     if (name == 0) return;
     if (const select::CallKind* kind = live_->wants_ways(name)) {
-        const auto set = context().with_fund([&]() -> Result<Done> {
+        const auto set = context().fund().with([&]() -> Result<Done> {
             live_->set_ways(name, on_large_stack([&] {
                                 return runner_->ways(*kind,
                                                      arrivals_->has_stragglers(kind->collective));
@@ -172,7 +172,7 @@ bool Team::hear_of_late() {
         if (!samples[i].may_follow || call.left_ns == INT64_MIN) continue;
         follow_->sampled(samples[i].collective, call.spread_ns(), call.delay_ns());
     }
-    const auto priced = context().with_fund(
+    const auto priced = context().fund().with(
         [this]() -> Result<Done> { return on_large_stack([this] { return price_following(); }); });
     if (!priced) {
         give_up_all("out of memory");

@@ -25,7 +25,7 @@ Result<select::NodeAnswer> NodeRunner::ask(const Request& request) {
         return select::NodeAnswer{.is_host = request.way == kHostWay};
     }
     if (!is_ruled(call)) return select::NodeAnswer{};
-    return members_.context.with_fund([&] {
+    return members_.context.fund().with([&] {
         return choice_->says(shape_of(request, members_.size), {node_, call});
     });
 }
@@ -148,7 +148,7 @@ const char* NodeRunner::algorithm(const Request& request) {
 Result<Done> NodeRunner::force(const Request& request, const std::string& algorithm) {
     if (!choice_ && algorithm.empty()) return Done{};
     const bool is_first = !choice_;
-    auto forced = members_.context.with_fund([&] {
+    auto forced = members_.context.fund().with([&] {
         if (!choice_) {
             choice_ = select::NodeChoice::create_silent(members_.context.grounds(), members_.size);
         }

@@ -33,7 +33,8 @@ ProgramRunner::ProgramRunner(Members& members, std::unique_ptr<InterNode> inter_
 
 ProgramRunner::~ProgramRunner() {
     inter_node_->notes().drain();
-    if (!inter_node_->retire(!members_.is_broken())) members_.context.keep(std::move(inter_node_));
+    if (!inter_node_->retire(!members_.is_broken()))
+        members_.context.remnants().keep(std::move(inter_node_));
 }
 
 Runner::Begun ProgramRunner::begin(Request& request) {
@@ -62,7 +63,7 @@ Runner::Begun ProgramRunner::begin_chosen() {
     const auto held = inter_node_->hold();
     phase_ = Phase::kRunning;
     bool is_undecided = false;
-    const auto found = members_.context.with_fund([&]() -> Result<select::Plan*> {
+    const auto found = members_.context.fund().with([&]() -> Result<select::Plan*> {
         auto plan = inter_node_->plan(shape_of(*request_, members_.size), request_->way);
         if (!plan || plan.value()->is_host) return plan;
         is_undecided = inter_node_->is_undecided(*plan.value());
@@ -243,7 +244,7 @@ Step ProgramRunner::begin_less() {
     call.bytes = bytes;
     sched::Shape shape = shape_of(*request_, members_.size);
     shape.bytes = bytes;
-    const auto found = members_.context.with_fund([&]() -> Result<select::Plan*> {
+    const auto found = members_.context.fund().with([&]() -> Result<select::Plan*> {
         auto plan = inter_node_->plan(shape);
         if (!plan || plan.value()->is_host) return plan;
         auto reserved = inter_node_->reserve(*plan.value());
@@ -329,7 +330,7 @@ void ProgramRunner::sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) 
 const char* ProgramRunner::algorithm(const Request& request) {
     if (request.op.call.is_empty() || members_.is_broken()) return "none";
     const auto held = inter_node_->hold();
-    const auto plan = members_.context.with_fund(
+    const auto plan = members_.context.fund().with(
         [&] { return inter_node_->plan(shape_of(request, members_.size), request.way); });
     return plan ? plan.value()->name : "none";
 }

@@ -40,7 +40,7 @@ Team::~Team() {
     control_.reset();
     runner_.reset();  // it knows the node's part
     members_.memory.leave();
-    context().tidy();
+    context().remnants().tidy();
     if (members_.arena) members_.arena->trim(context().kept_bytes_max());
 }
 
@@ -64,7 +64,7 @@ void Team::become_track(Tracks& tracks) {
 void Team::own_tracks(std::unique_ptr<Tracks> tracks) { own_tracks_ = std::move(tracks); }
 
 tutti_status Team::describe(const tutti_call& call, Request& request) {
-    const tutti_status status = engine::describe(call, size(), context().isa(), request);
+    const tutti_status status = engine::describe(call, size(), context().machine().isa, request);
     if (status != TUTTI_OK) return status;
     request.team = this;
     if (queue_.checks()) request.card = card_of(call, request);

@@ -82,13 +82,11 @@ void Sender::ask_repair(uint64_t now_ns, Member asker, bool others_asked, uint64
     }
     state.asker = wanted;
     state.is_queued = true;
-    TUTTI_ASSERT(repairs_count_ < repairs_.size(), "a packet is queued for repair twice");
-    repairs_[(repairs_first_ + repairs_count_) % repairs_.size()] = sequence;
-    ++repairs_count_;
+    repairs_.push(sequence);
 }
 
 uint64_t Sender::next_ns() const {
-    const bool has_packet = repairs_count_ > 0 || can_send();
+    const bool has_packet = !repairs_.is_empty() || can_send();
     return std::min(beat_ns_, has_packet ? pacer_.ready_ns() : kNever);
 }
 
@@ -100,17 +98,15 @@ size_t Sender::next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to
     if (may_send && bytes == 0) bytes = next_data(now_ns, out, to);
     if (bytes > 0) {
         pacer_.spend(now_ns, bytes + kWireBytes, has_more_);
-        has_more_ = repairs_count_ > 0 || can_send();
+        has_more_ = !repairs_.is_empty() || can_send();
         return bytes;
     }
     return next_heartbeat(now_ns, out, to);
 }
 
 size_t Sender::next_repair(uint64_t now_ns, std::span<std::byte> out, Member& to) {
-    while (repairs_count_ > 0) {
-        const uint64_t sequence = repairs_[repairs_first_];
-        repairs_first_ = (repairs_first_ + 1) % static_cast<uint32_t>(repairs_.size());
-        --repairs_count_;
+    while (!repairs_.is_empty()) {
+        const uint64_t sequence = repairs_.pop();
         // Acknowledged meanwhile; its slot may belong to another packet already.
         if (sequence < base_) continue;
         Slot& state = slot(sequence);

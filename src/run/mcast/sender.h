@@ -23,6 +23,7 @@
 #include <span>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/page_allocator.h"
 #include "run/mcast/ack_node.h"
 #include "run/mcast/pacer.h"
@@ -47,6 +48,29 @@ struct SenderCounters {
     uint64_t heartbeats = 0;
     uint64_t naks_heard = 0;
     uint64_t naks_held_off = 0;  // packets asked for again too soon
+};
+
+// Packets that wait for their repair: each at most once.
+class RepairQueue {
+  public:
+    explicit RepairQueue(size_t most) : sequences_(most) {}
+    [[nodiscard]] bool is_empty() const { return count_ == 0; }
+    void push(uint64_t sequence) {
+        TUTTI_ASSERT(count_ < sequences_.size(), "a packet is queued for repair twice");
+        sequences_[(first_ + count_++) % sequences_.size()] = sequence;
+    }
+    uint64_t pop() {
+        TUTTI_ASSERT(count_ > 0, "no packet is queued for repair");
+        const uint64_t sequence = sequences_[first_];
+        first_ = (first_ + 1) % static_cast<uint32_t>(sequences_.size());
+        --count_;
+        return sequence;
+    }
+
+  private:
+    std::vector<uint64_t> sequences_;  // a ring
+    uint32_t first_ = 0;
+    uint32_t count_ = 0;
 };
 
 class Sender {
@@ -117,9 +141,7 @@ class Sender {
     bool has_more_ = false;  // when the last packet left, another one was there already
     std::vector<std::byte, PageAllocator<std::byte>> copies_;
     std::vector<Slot> slots_;
-    std::vector<uint64_t> repairs_;  // a ring of sequence numbers, each at most once
-    uint32_t repairs_first_ = 0;
-    uint32_t repairs_count_ = 0;
+    RepairQueue repairs_;
     uint64_t base_ = 0;
     uint64_t placed_ = 0;  // <= base_
     uint64_t sent_ = 0;

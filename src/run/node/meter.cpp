@@ -74,7 +74,7 @@ void Meter::begin(const Figures& known) {
     order_ = Order{};
     phase_ = Phase::kIdle;
     has_asked_ = false;
-    trips_ = 0;
+    trips_ = {};
     began_ns_ = clock_.now_ns();
 }
 
@@ -128,7 +128,7 @@ void Meter::decide(const Team& team) {
     const bool is_as_it_was =
         was_whole && has_barrier && !has_moved(known_.barrier_ns, figures.barrier_ns);
     const bool is_late = clock_.now_ns() - began_ns_ > kBudgetNs;
-    if (trips_ > 0 && !is_late) return;  // the trial goes on
+    if (trips_.count > 0 && !is_late) return;  // the trial goes on
     const bool can_read = team.peers != nullptr && limits_.has_single;
     const auto next = next_trial(figures, {.can_read = can_read,
                                            .has_long_rings = limits_.has_long_rings,
@@ -169,7 +169,7 @@ void Meter::obey(Team& team) {
 // written, as programs do.
 void Meter::meet(Team& team, Phase phase) {
     if (order_.trial.pattern == Pattern::kAllWays) {
-        std::memset(room_.get(), static_cast<int>(trips_), kMeasuredBytes[order_.trial.size]);
+        std::memset(room_.get(), static_cast<int>(trips_.count), kMeasuredBytes[order_.trial.size]);
     }
     calls_ = 0;
     phase_ = phase;
@@ -214,22 +214,23 @@ bool Meter::move_on(Team& team) {
 void Meter::record() {
     const uint64_t now = clock_.now_ns();
     const uint64_t ns = (now - trip_began_ns_) / calls_of(order_.trial.pattern);
-    if (trips_++ == 0) trial_began_ns_ = trip_began_ns_;
-    least_ns_ = trips_ == 1 ? ns : std::min(least_ns_, ns);
-    if (trips_ <= kTripsUncounted + 1 || ns < best_ns_) best_ns_ = ns;
+    if (trips_.count++ == 0) trips_.began_ns = trip_began_ns_;
+    trips_.least_ns = trips_.count == 1 ? ns : std::min(trips_.least_ns, ns);
+    if (trips_.count <= kTripsUncounted + 1 || ns < trips_.best_ns) trips_.best_ns = ns;
     const uint32_t rival = rival_ns(order_.figures, order_.trial);
     const bool is_hopeless =
-        rival != 0 && trips_ >= kHopelessTrips && least_ns_ > kHopeless * rival;
+        rival != 0 && trips_.count >= kHopelessTrips && trips_.least_ns > kHopeless * rival;
     const bool is_look = order_.trial.pattern == Pattern::kBarrier && known_.barrier_ns != 0;
     // One that seems to tell something new is made sure of.
-    const bool wants_more = is_look ? has_moved(known_.barrier_ns, static_cast<uint32_t>(best_ns_))
-                                    : now - trial_began_ns_ < kTrialNs;
-    const bool goes_on = trips_ < kTripsMin || (wants_more && trips_ < kTripsMax);
+    const bool wants_more =
+        is_look ? has_moved(known_.barrier_ns, static_cast<uint32_t>(trips_.best_ns))
+                : now - trips_.began_ns < kTrialNs;
+    const bool goes_on = trips_.count < kTripsMin || (wants_more && trips_.count < kTripsMax);
     if (goes_on && !is_hopeless) return;
     const uint64_t most = UINT32_MAX;
     time_of(order_.figures, order_.trial) =
-        static_cast<uint32_t>(std::clamp<uint64_t>(best_ns_, 1, most));
-    trips_ = 0;
+        static_cast<uint32_t>(std::clamp<uint64_t>(trips_.best_ns, 1, most));
+    trips_ = {};
 }
 
 void Meter::end(Team& team) {

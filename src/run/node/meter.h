@@ -88,12 +88,15 @@ class Meter {
     std::unique_ptr<std::byte[]> room_;  // a block, and one of every rank
     std::shared_ptr<const Tree> quick_;  // the team's, meanwhile
     uint64_t began_ns_ = 0;
-    uint64_t trial_began_ns_ = 0;
     uint64_t trip_began_ns_ = 0;
-    uint32_t trips_ = 0;  // of the trial
     uint32_t calls_ = 0;  // of the trip
-    uint64_t best_ns_ = 0;
-    uint64_t least_ns_ = 0;  // of all trips of the trial
+    // Rank 0's, of the trial.
+    struct Trips {
+        uint32_t count = 0;
+        uint64_t began_ns = 0;
+        uint64_t best_ns = 0;
+        uint64_t least_ns = 0;  // also of those that are not counted
+    } trips_;
 };
 
 }  // namespace tutti::node

@@ -19,6 +19,35 @@ namespace tutti::node {
 
 struct Algorithm;
 
+// After how many calls the members look again.
+class LookPace {
+  public:
+    // Counts a call. is_in_vain: measuring came to nothing, so that a look takes as long as many
+    // calls: ever fewer of them.
+    bool is_time(const Call& call, bool is_in_vain) {
+        calls_ += calls_ < kFirst ? 1 : weight(call.bytes);
+        if (calls_ < next_) return false;
+        distance_ = is_in_vain ? 2 * distance_ : std::min(2 * distance_, kDistanceMax);
+        next_ = calls_ + distance_;
+        return true;
+    }
+
+  private:
+    static constexpr uint64_t kFirst = 64;
+    // A look takes as long as some 44 short calls: a hundredth of so many long ones, or of fewer
+    // that are longer.
+    static constexpr uint64_t kDistanceMax = 1024;
+    static uint64_t weight(size_t bytes) {
+        constexpr size_t kBytesEach = 32 * 1024;
+        constexpr uint64_t kMost = 32;
+        return std::min<uint64_t>(1 + bytes / kBytesEach, kMost);
+    }
+
+    uint64_t calls_ = 0;  // longer ones count more
+    uint64_t next_ = kFirst;
+    uint64_t distance_ = kFirst;
+};
+
 class Tuner {
   public:
     // Told of the first rank that was denied reading; must not fail.
@@ -42,7 +71,7 @@ class Tuner {
         // Ranks may differ in whether these are long (Team::tolerates).
         if (has_rooted_blocks(call.collective)) return false;
         if (phase_ != Phase::kResting) return false;  // a call of the look itself
-        looks_ = is_time(call);
+        looks_ = pace_.is_time(call, measures_ && figures_.barrier_ns == 0);
         compares_ = may_try(team, call) && contest_.compares(call);
         return looks_ || compares_;
     }
@@ -81,26 +110,8 @@ class Tuner {
     [[nodiscard]] uint32_t again() const { return again_; }
 
   private:
-    static constexpr uint64_t kFirst = 64;
-    // A look takes as long as some 44 short calls: a hundredth of so many long ones, or of fewer
-    // that are longer.
-    static constexpr uint64_t kDistanceMax = 1024;
-    static uint64_t weight(size_t bytes) {
-        constexpr size_t kBytesEach = 32 * 1024;
-        constexpr uint64_t kMost = 32;
-        return std::min<uint64_t>(1 + bytes / kBytesEach, kMost);
-    }
     enum class Phase { kResting, kBegun, kComparing, kAsking, kMeasuring };
 
-    bool is_time(const Call& call) {
-        calls_ += calls_ < kFirst ? 1 : weight(call.bytes);
-        if (calls_ < next_) return false;
-        // Where measuring comes to nothing a look takes as long as many calls: ever fewer of them.
-        const bool is_in_vain = measures_ && figures_.barrier_ns == 0;
-        distance_ = is_in_vain ? 2 * distance_ : std::min(2 * distance_, kDistanceMax);
-        next_ = calls_ + distance_;
-        return true;
-    }
     // Single copy can be chosen, and nobody waits for a processor.
     [[nodiscard]] bool may_try(const Team& team, const Call& call) const {
         return may_choose_ && team.peers && team.tuning.has_cores &&
@@ -135,9 +146,7 @@ class Tuner {
     Phase phase_ = Phase::kResting;
     Denial denial_;
     Op op_;
-    uint64_t calls_ = 0;  // longer ones count more
-    uint64_t next_ = kFirst;
-    uint64_t distance_ = kFirst;
+    LookPace pace_;
 };
 
 }  // namespace tutti::node

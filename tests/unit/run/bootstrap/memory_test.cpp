@@ -257,7 +257,7 @@ std::vector<ContextPtr> make_contexts(const Case& one, const char* over) {
     for (uint32_t rank = 0; rank < one.ranks; ++rank) {
         contexts.push_back(make_context(
             {one.hosts, "TUTTI_CHUNK=1K", "TUTTI_MCAST=on", "TUTTI_MCAST_IF=lo", over}));
-        context_of(contexts[rank]).set_verbs_device(FakeUd::add_port(fake));
+        context_of(contexts[rank]).rdma().set_device(FakeUd::add_port(fake));
     }
     return contexts;
 }
@@ -336,7 +336,7 @@ TEST_P(CreationWithVerbs, AllOrNothing) {
             std::vector<ContextPtr> contexts;
             for (uint32_t rank = 0; rank < one.ranks; ++rank) {
                 contexts.push_back(make_context({one.hosts, "TUTTI_MCAST=off", "TUTTI_VERBS=on"}));
-                context_of(contexts.back()).set_verbs_device(network.device());
+                context_of(contexts.back()).rdma().set_device(network.device());
             }
             std::vector<Outcome> outcomes(one.ranks);
             const bool came_to_it = make_short(contexts, one, victim, at, outcomes);

@@ -88,7 +88,7 @@ class Process {
         ASSERT_TRUE(ends[0]->connect(0, verbs.device(1).port(), ends[1]->card(0)));
         kept->links = std::move(ends[0]);
         all.push_back(kept);
-        context->keep_links(kept);
+        context->rdma().keep_links(kept);
         add_teams(1);
     }
     // By the newest ones.

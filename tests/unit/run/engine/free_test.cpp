@@ -68,14 +68,14 @@ class Rank {
     [[nodiscard]] transport::carrier::Route& route() { return *route_; }
     // As the end of a team does it.
     void end() {
-        if (!inter_node_->retire(true)) context_->keep(std::move(inter_node_));
+        if (!inter_node_->retire(true)) context_->remnants().keep(std::move(inter_node_));
         inter_node_.reset();
-        context_->tidy();
+        context_->remnants().tidy();
     }
     // As other teams' waits do, and MPI_Finalize.
     void attend() {
         context_->process_multicast().attend_all();
-        context_->tidy();
+        context_->remnants().tidy();
     }
     // The last thing that the team's multicast does.
     [[nodiscard]] bool is_gone() const {

@@ -49,7 +49,7 @@ struct UdJob : Job {
         : Job(static_cast<uint32_t>(fakes.size()),
               with(settings, "TUTTI_HOSTS=" + std::to_string(hosts))) {
         for (size_t rank = 0; rank < fakes.size(); ++rank) {
-            if (fakes[rank]) context_of(rank).set_verbs_device(FakeUd::add_port(fakes[rank]));
+            if (fakes[rank]) context_of(rank).rdma().set_device(FakeUd::add_port(fakes[rank]));
         }
     }
     UdJob(const std::vector<Fake>& fakes, const Settings& settings)
@@ -201,7 +201,7 @@ TEST(UdMulticast, UdpCarriesWhereItIsPredictedFaster) {
     const auto port_of = [&](uint32_t rank) {
         engine::Context& context = job.context_of(rank);
         const auto opened = context.process_multicast().open(
-            Fabric::kVerbs, context.settings(), rank, [&] { return context.verbs_device(); });
+            Fabric::kVerbs, context.settings(), rank, [&] { return context.rdma().device(); });
         return opened.value()->address();
     };
     std::vector<transport::carrier::Address> before;

@@ -47,7 +47,7 @@ struct Cluster {
         params.log_user = &log;
         auto made = engine::Context::create(params);
         EXPECT_TRUE(made) << made.error().message;
-        made.value()->set_verbs_device(network.device());
+        made.value()->rdma().set_device(network.device());
         return std::move(made.value());
     }
 
@@ -267,7 +267,7 @@ struct BothJob : Job {
     BothJob(uint32_t size, Settings settings, uint64_t seed)
         : Job(size, with_both(std::move(settings))), network(size, seed) {
         for (const ContextPtr& context : contexts) {
-            context_of(context).set_verbs_device(network.device());
+            context_of(context).rdma().set_device(network.device());
         }
     }
     // The handle of the C interface begins with it.
@@ -360,7 +360,7 @@ TEST(Verbs, CallsByTheWordGoOnWhereMulticastFails) {
 // Nor where rank 0 has found that its port does not reach itself.
 void run_without_word(bool reaches_itself) {
     BothJob job(4, {reaches_itself ? "TUTTI_HOSTS=2" : "TUTTI_HOSTS=4"}, 3);
-    BothJob::context_of(job.contexts[0]).reaches_itself() = reaches_itself;
+    BothJob::context_of(job.contexts[0]).rdma().reaches_itself() = reaches_itself;
     job.run([&](uint32_t, tutti_team* team) {
         for (uint32_t i = 0; i < 20; ++i) {
             ASSERT_EQ(meet(team), TUTTI_OK) << tutti_team_message(team);
@@ -675,7 +675,7 @@ TEST(VerbsSharing, WhatALargerTeamHadGoesWithIt) {
         std::vector<TeamPtr> teams;
         uint64_t bytes = 0;
         std::vector<uint32_t> values(100, 1);
-        const auto taken = [&] { return turns.contexts[rank]->verbs_memory().taken(); };
+        const auto taken = [&] { return turns.contexts[rank]->rdma().memory().taken(); };
         for (int i = 0; i < kRounds; ++i) {
             const TeamPtr team = turns.make(rank, *larger[i], {0, 1, 2});
             ASSERT_TRUE(team);
@@ -688,7 +688,7 @@ TEST(VerbsSharing, WhatALargerTeamHadGoesWithIt) {
         const uint64_t expected = rank == 1 ? 0 : bytes;
         bool is_less = false;
         for (int i = 0; i < 5'000'000 && less != 3; ++i) {
-            turns.contexts[rank]->tidy();
+            turns.contexts[rank]->remnants().tidy();
             if (!is_less && taken() == expected) ++less;
             is_less |= taken() == expected;
             std::this_thread::yield();
@@ -784,7 +784,8 @@ TEST(Verbs, FreedTeamsLeaveNothing) {
         }
     });
     EXPECT_EQ(cluster.network.made(), 80);
-    for (int i = 0; i < 100'000 && cluster.network.endpoints() > 0; ++i) cluster.context->tidy();
+    for (int i = 0; i < 100'000 && cluster.network.endpoints() > 0; ++i)
+        cluster.context->remnants().tidy();
     EXPECT_EQ(cluster.network.endpoints(), 0);
     EXPECT_EQ(cluster.network.fault(), "");
 }
