@@ -139,8 +139,8 @@ typedef struct tutti_node_info {
     uint32_t barrier_ns;
     uint32_t way_ns[TUTTI_NODE_WAYS]; /* 64 KiB one way through rings */
     uint32_t short_ring_ns;           /* the same in rings of 512 KiB, where they may be longer */
-    uint32_t
-        one_way_ring_ns[TUTTI_NODE_SIZES]; /* in the fastest of these ways; 64 KiB: see way_ns */
+    /* In the fastest of these ways; for 64 KiB see way_ns. */
+    uint32_t one_way_ring_ns[TUTTI_NODE_SIZES];
     uint32_t one_way_single_ns[TUTTI_NODE_SIZES];
     uint32_t all_ways_ring_ns[TUTTI_NODE_SIZES]; /* all send and all receive */
     uint32_t all_ways_single_ns[TUTTI_NODE_SIZES];

@@ -64,9 +64,8 @@ int by_host(CommState& state, Kind kind, uint64_t bytes, const char* why, HostCa
     const uint64_t begin = now_ns();
     const int status = call();
     if (is_first) first_call_ended(state, status);
-    if (why == kByTheRules && state.team != nullptr) {
-        if (tutti_team_host_left(state.team) != 0) why = kByLiveTuning;
-    }
+    const bool is_left = why == kByTheRules && state.team != nullptr;
+    if (is_left && tutti_team_host_left(state.team) != 0) why = kByLiveTuning;
     if (!front.report) return status;
     front.counters.count(kind, state.size, bytes, why, now_ns() - begin);
     return status;

@@ -112,7 +112,6 @@ class Context {
         return settings_.memory_bytes / Segments::kHeldArenasMax;
     }
     Findings& findings() { return findings_; }
-    [[nodiscard]] const Findings& findings() const { return findings_; }
     Remnants& remnants() { return remnants_; }
     // For steps that must not fail for want of a little memory.
     Fund& fund() { return fund_; }
