@@ -192,7 +192,7 @@ def filter_text(loss, of, multicast, at):
     ports, arriving = [], []
     if not multicast:
         # Neighbour discovery is multicast too, and without it there is no IPv6 at all.
-        ports += ["ip daddr 224.0.0.0/4 drop", "ip6 daddr ff00::/8 ip6 nexthdr != ipv6-icmp drop"]
+        ports += ["ip daddr 224.0.0.0/4 drop", "ip6 daddr ff00::/8 ip6 nexthdr != icmpv6 drop"]
     if loss and at == SWITCHES:
         ports.append(lose)
     elif loss and at == HOSTS:
