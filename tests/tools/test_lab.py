@@ -132,6 +132,8 @@ def test_bad_words_get_one_line(words, line):
 
 def test_without_rights_it_says_so():
     if os.geteuid() == 0:
+        if not all(folder.stat().st_mode & 0o001 for folder in LAB.parents):
+            pytest.skip("this clone is in a folder that other users may not enter")
         done = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
                                sys.executable, str(LAB), "up", "--leaves", "2", "--rate", "1mbit"],
                               capture_output=True, text=True, check=False)
