@@ -18,8 +18,8 @@ echo "$*" >{place}/asked
 [ ! -e {place}/broken ] || {{ echo 'E: no such mirror' >&2; exit 25; }}
 while [ "${{1#-}}" != "$1" ]; do shift; done
 root=$2
-mkdir -p $root/bin $root/proc $root/dev $root/sys $root/run $root/root
-for file in /bin/sh /bin/sleep /bin/mkdir /usr/bin/env $(ldd /bin/sh /bin/sleep /bin/mkdir | grep -o '/[^ :]*\\.so[^ :]*'); do
+mkdir -p $root/bin $root/mnt $root/proc $root/dev $root/sys $root/run $root/root
+for file in /bin/sh /bin/sleep /bin/mkdir /bin/umount /usr/bin/env $(ldd /bin/sh /bin/sleep /bin/mkdir /bin/umount | grep -o '/[^ :]*\\.so[^ :]*'); do
     mkdir -p $root${{file%/*}}
     cp -L $file $root$file
 done
@@ -135,6 +135,7 @@ def test_no_package_source_is_one_line(machine):
 
 
 def test_where_it_cannot_be_tried(fresh, monkeypatch):
+    monkeypatch.delenv("FRESH_DEBIAN", raising=False)  # set where this test runs in one
     monkeypatch.setattr(fresh.os, "geteuid", lambda: 1000)
     with pytest.raises(fresh.Cannot, match="only root"):
         fresh.check()
