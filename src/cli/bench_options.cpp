@@ -34,7 +34,7 @@ std::optional<Error> add_collective(BenchOptions& options, std::string_view word
         options.collectives.push_back(*collective);
         return std::nullopt;
     }
-    return unknown_collective(word);
+    return unknown_collective(word, "all");
 }
 
 std::optional<Error> set_bytes(BenchOptions& options, std::string_view list) {

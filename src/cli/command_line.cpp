@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/collectives.h"
 #include "base/text.h"
@@ -79,10 +80,10 @@ Error unknown_word(std::string_view what, std::string_view word,
     return wrong(std::move(message));
 }
 
-Error unknown_collective(std::string_view word) {
-    if (nearest(word, kCollectiveNames)) {
-        return unknown_word("collective", word, kCollectiveNames);
-    }
+Error unknown_collective(std::string_view word, std::string_view also) {
+    std::vector<std::string_view> known(kCollectiveNames.begin(), kCollectiveNames.end());
+    if (!also.empty()) known.push_back(also);
+    if (nearest(word, known)) return unknown_word("collective", word, known);
     return wrong(fmt::format("unknown collective {}: Tutti runs {}, your MPI the others",
                              printable(word), fmt::join(kCollectiveNames, ", ")));
 }

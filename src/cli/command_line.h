@@ -49,7 +49,8 @@ Error wrong(std::string message);
 Error unknown_word(std::string_view what, std::string_view word,
                    std::span<const std::string_view> known);
 // The same, or a list of those that Tutti runs.
-Error unknown_collective(std::string_view word);
+// also: a word that stands for several.
+Error unknown_collective(std::string_view word, std::string_view also = {});
 // "--ranks=0: expected a number from 1 to 8"
 Error wrong_value(std::string_view name, std::string_view value, std::string_view expected);
 

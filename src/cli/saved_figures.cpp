@@ -37,9 +37,8 @@ Result<Done> read_number(const Json& object, const char* key, uint64_t most, Num
 
 Result<Done> read_ways(const Json& node, node::Figures& figures) {
     const auto found = node.find("one_way_64k_ns");
-    if (found == node.end() || !found->is_object()) {
-        return malformed("no table \"one_way_64k_ns\"");
-    }
+    if (found == node.end()) return Done{};  // the time for measuring did not suffice
+    if (!found->is_object()) return malformed("\"one_way_64k_ns\" is no table");
     for (size_t i = 0; i < node::kCopyWays; ++i) {
         const char* name = node::name_of(static_cast<node::CopyWay>(i));
         if (auto done = read_number(*found, name, UINT32_MAX, figures.way_ns[i]); !done) {

@@ -27,13 +27,6 @@ inline std::string amount_text(double seconds, int decimals) {
     return text;
 }
 
-// "1,204".
-inline std::string grouped(uint64_t number) {
-    std::string text = std::to_string(number);
-    for (size_t left = text.size(); left > 3; left -= 3) text.insert(left - 3, ",");
-    return text;
-}
-
 // Two digits and their unit.
 inline std::string rough(double seconds) {
     return amount_text(seconds, in_unit(seconds).value < 10 ? 1 : 0);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <climits>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -57,28 +58,12 @@ CommState* take_freed() {
     return state;
 }
 
-// What the team of a communicator that has one answers.
-template <class Info>
-Info info_of(const CommState& state, tutti_status (*ask)(const tutti_team*, Info*)) {
-    Info info{};
-    info.struct_bytes = sizeof info;
-    ask(state.team, &info);
-    return info;
-}
-
-void note_multicast(MulticastLog& log, const CommState& state) {
+void note_facts(FactLog& log, const CommState& state) {
     if (state.team == nullptr) return;
-    log.add(info_of(state, tutti_team_multicast), state.rank, state.size);
-}
-
-void note_verbs(VerbsLog& log, const CommState& state) {
-    if (state.team == nullptr) return;
-    log.add(info_of(state, tutti_team_verbs), state.rank, state.size);
-}
-
-void note_node(NodeLog& log, const CommState& state) {
-    if (state.team == nullptr) return;
-    log.add(info_of(state, tutti_team_node));
+    const auto add = [](void* to, const tutti_fact_row* row) {
+        if (row->is_told != 0) static_cast<FactLog*>(to)->add(row_of(*row));
+    };
+    if (tutti_team_facts(state.team, add, &log) != TUTTI_OK) log.lose();
 }
 
 // The members' ranks in the world; empty where one is not in it, or the host does not say.
@@ -113,22 +98,12 @@ void note_arrivals(ArrivalLog& log, const CommState& state) {
     }
 }
 
-void note_tuning(TuningLog& log, const CommState& state) {
-    if (state.team == nullptr || state.rank != 0) return;
-    tutti_tuning_info info{};
-    uint32_t kind = 0;
-    do {
-        info.struct_bytes = sizeof info;
-        tutti_team_tuning(state.team, kind, &info);
-        if (info.ways > 1) log.add(info, state.size);
-    } while (++kind < info.kinds);
-}
-
-// What communicators that are gone have left, and what those that are here say.
+// What communicators that are gone have left, and what those that are here say. of_gone is read
+// under the lock.
 template <class Log>
-Log gather_log(const Log& of_gone, void (*note)(Log&, const CommState&)) {
+Log gather_log(Log* const& of_gone, void (*note)(Log&, const CommState&)) {
     const std::lock_guard lock(front.mutex_states);
-    Log log = of_gone;
+    Log log = of_gone != nullptr ? *of_gone : Log{};
     for (const CommState* state = front.states; state != nullptr; state = state->next) {
         note(log, *state);
     }
@@ -140,11 +115,9 @@ void destroy_state(CommState* state) {
     // What is left behind the host's end has been reported.
     if (front.report && !front.host_ended.load(std::memory_order_relaxed)) {
         const std::lock_guard lock(front.mutex_states);
-        note_multicast(front.multicasts, *state);
-        note_verbs(front.verbs, *state);
-        note_node(front.nodes, *state);
+        if (front.facts == nullptr) front.facts = new (std::nothrow) FactLog;
+        if (front.facts != nullptr) note_facts(*front.facts, *state);
         note_arrivals(front.arrivals, *state);
-        note_tuning(front.tunings, *state);
     }
     if (state->team != nullptr) tutti_team_destroy(state->team);
     delete state;
@@ -414,19 +387,13 @@ bool create_comm_keyval() {
                                          nullptr) == abi::kSuccess;
 }
 
-MulticastLog gather_multicasts() { return gather_log(front.multicasts, note_multicast); }
-
-VerbsLog gather_verbs() { return gather_log(front.verbs, note_verbs); }
-
-NodeLog gather_nodes() { return gather_log(front.nodes, note_node); }
+FactLog gather_facts() { return gather_log(front.facts, note_facts); }
 
 ArrivalLog gather_arrivals() {
     const CommState* world = attribute_of(front.handles.comm_world);
     if (world != nullptr && world->team != nullptr) tutti_team_finish_arrivals(world->team);
-    return gather_log(front.arrivals, note_arrivals);
+    return gather_log(&front.arrivals, note_arrivals);
 }
-
-TuningLog gather_tunings() { return gather_log(front.tunings, note_tuning); }
 
 void destroy_freed_states() {
     while (CommState* const state = take_freed()) destroy_state(state);

@@ -106,16 +106,11 @@ int copy_no_attribute(uintptr_t, int, void*, void*, void*, int* flag);
 bool create_comm_keyval();
 // Gives it a state before any other function asks for it. False where the host takes none.
 bool attach_now(abi::Comm comm);
-// What there is to say about multicast, of communicators that are gone and of those that are here.
-MulticastLog gather_multicasts();
-// The same of messages by RDMA.
-VerbsLog gather_verbs();
-// And about how data moves within nodes.
-NodeLog gather_nodes();
-// And about who comes late. Collective over the world, whose last samples are compared.
+// Who comes late, in communicators that are gone and those that are here. Collective over the
+// world, whose last samples are compared.
 ArrivalLog gather_arrivals();
-// And about what live tuning has tried.
-TuningLog gather_tunings();
+// What teams tell of themselves.
+FactLog gather_facts();
 // After the host's MPI_Finalize: the states of communicators that were never freed.
 void destroy_leftover_states();
 

@@ -118,10 +118,18 @@ ReportHead own_head(const WatchTotals& watches) {
     return head;
 }
 
+// Collective over the world: at rank 0 what all tell, else or where there are too many its own.
+FactLog gather_job_facts() {
+    const std::string own = gather_facts().packed();
+    const auto all = gather_records(std::span<const char>(own));
+    FactLog facts(SIZE_MAX);
+    facts.add_packed(all ? std::string_view(all->data(), all->size()) : std::string_view(own));
+    return facts;
+}
+
 struct Report {
     ReportHead head;
     std::vector<ReportRow> rows;
-    std::vector<MulticastRecord> multicasts;
 };
 
 // Collective over the world: at rank 0 what there is to say. Where there are too many ranks, its
@@ -132,24 +140,13 @@ Report gather_report(const WatchTotals& watches) {
     report.head = own_head(watches);
     const auto records = gather_records(std::span(mine));
     report.rows = merge_records(records ? *records : as_of_all(mine));
-    const MulticastLog log = gather_multicasts();
-    const auto multicasts = gather_records(log.records());
-    report.multicasts =
-        multicasts ? merge_multicasts(*multicasts) : merge_multicasts(log.records());
-    const VerbsLog verbs_log = gather_verbs();
-    const auto verbs = gather_records(verbs_log.records());
-    report.head.verbs = verbs ? merge_verbs(*verbs) : merge_verbs(verbs_log.records());
-    const NodeLog node_log = gather_nodes();
-    const auto nodes = gather_records(node_log.records());
-    report.head.nodes = nodes ? merge_nodes(*nodes) : merge_nodes(node_log.records());
+    // Before the last samples of arrivals are compared, which is a call of its own.
+    report.head.facts = gather_job_facts();
     const ArrivalLog arrival_log = gather_arrivals();
     const auto arrivals = gather_records(arrival_log.records());
     report.head.arrivals = arrivals ? merge_arrivals(*arrivals, report.rows)
                                     : merge_arrivals(arrival_log.records(), report.rows);
     report.head.rank_arrivals = gather_rank_arrivals(arrival_log, mine);
-    const TuningLog tuning_log = gather_tunings();
-    const auto tunings = gather_records(tuning_log.records());
-    report.head.tunings = tunings ? merge_tunings(*tunings) : merge_tunings(tuning_log.records());
     const StagedRecord here = staged_here();
     const auto staged = gather_records(std::span(&here, 1));
     report.head.staged = merge_staged(staged ? *staged : std::vector{here});
@@ -157,7 +154,7 @@ Report gather_report(const WatchTotals& watches) {
 }
 
 void print_report(const Report& report) {
-    const std::string text = report_text(report.head, report.rows, report.multicasts);
+    const std::string text = report_text(report.head, report.rows);
     fwrite(text.data(), 1, text.size(), stderr);
     fflush(stderr);
 }
@@ -167,8 +164,7 @@ void write_report(Report& report, const char* target) {
     report.head.run = run.name;
     const std::string first = report_name(target, run);
     std::string name = first;
-    const std::string problem =
-        write_report(name, run, report_json(report.head, report.rows, report.multicasts));
+    const std::string problem = write_report(name, run, report_json(report.head, report.rows));
     if (!problem.empty()) {
         print_line(("report file " + name + ": " + problem).c_str());
     } else if (name != first) {

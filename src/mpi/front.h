@@ -12,13 +12,11 @@
 #include "mpi/abi/abi.h"
 #include "mpi/abi/brands.h"
 #include "mpi/device/runtime_watch.h"
-#include "mpi/multicast_table.h"
-#include "mpi/node_table.h"
+#include "mpi/fact_log.h"
 #include "mpi/ops.h"
 #include "mpi/presence_mail.h"
 #include "mpi/report.h"
 #include "mpi/types.h"
-#include "mpi/verbs_table.h"
 #include "tutti/tutti.h"
 
 namespace tutti::mpi {
@@ -161,11 +159,9 @@ struct Front {
     // Of communicators that were freed: kept until a call may destroy them, see comm_state.h.
     // Written under mutex_states.
     std::atomic<CommState*> freed{nullptr};
-    MulticastLog multicasts;        // of communicators that are gone, under mutex_states
-    VerbsLog verbs;                 // the same
-    NodeLog nodes;                  // the same
-    ArrivalLog arrivals;            // the same
-    TuningLog tunings;              // the same
+    // Of communicators that are gone, under mutex_states; made for the first of them.
+    FactLog* facts = nullptr;
+    ArrivalLog arrivals;            // of them, too
     KeptReason* reasons = nullptr;  // that reports name, under mutex_states
     uint32_t reason_count = 0;
     std::atomic<uint32_t> failures_said{0};  // bits, by status

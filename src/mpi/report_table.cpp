@@ -157,6 +157,12 @@ std::string mpi_name(const std::string& library) {
     return name.empty() ? library : name;
 }
 
+// Where live tuning is on, a line says so even if it has nothing to tell.
+std::string live_text(const ReportHead& head) {
+    if (!head.tunes_live || !head.facts.rows("tuning/calls").empty()) return {};
+    return "tutti: live: nothing was tried (docs/live.md says when)\n";
+}
+
 std::string table_text(const std::string& mpi, std::span<const ReportRow> rows) {
     std::vector<Cells> lines;
     lines.push_back({"collective", "ranks", "call size", "calls", "bytes", "time in calls",
@@ -173,8 +179,7 @@ std::string table_text(const std::string& mpi, std::span<const ReportRow> rows) 
 
 }  // namespace
 
-std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
-                        std::span<const MulticastRecord> multicasts) {
+std::string report_text(const ReportHead& head, std::span<const ReportRow> rows) {
     const std::string ranks = std::to_string(head.ranks) + (head.ranks == 1 ? " rank" : " ranks");
     std::string text = "tutti: " + head.host + ", " + ranks + ": ";
     if (rows.empty()) return text + "no collective operation was seen in this run\n";
@@ -203,13 +208,10 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
     }
     text += "tutti: bytes and times are those of one rank, on average\n";
     return text + table_text(mpi, rows) + arrival_text(head.arrivals, head.run_s) +
-           tuning_text(head.tunings, head.tunes_live) +
-           (head.is_full ? node_text(head.nodes) : "") + verbs_text(head.verbs) +
-           multicast_text(multicasts);
+           live_text(head) + facts_text(head.facts, head.is_full);
 }
 
-std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
-                        std::span<const MulticastRecord> multicasts) {
+std::string report_json(const ReportHead& head, std::span<const ReportRow> rows) {
     nlohmann::ordered_json json;
     json["tutti"] = TUTTI_VERSION_STRING;
     if (!head.run.empty()) json["run"] = head.run;
@@ -246,10 +248,7 @@ std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
         json["collectives"].push_back(std::move(entry));
     }
     if (!head.arrivals.empty()) json["arrivals"] = arrival_json(head.arrivals, head.rank_arrivals);
-    if (!head.tunings.empty()) json["tuning"] = tuning_json(head.tunings);
-    json["nodes"] = node_json(head.nodes);
-    json["verbs"] = verbs_json(head.verbs);
-    json["multicast"] = multicast_json(multicasts);
+    add_facts(json, head.facts);
     // Texts may hold a message cut in the middle of a character.
     return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

@@ -8,10 +8,7 @@
 #include <vector>
 
 #include "mpi/arrival_table.h"
-#include "mpi/multicast_table.h"
-#include "mpi/node_table.h"
-#include "mpi/tuning_table.h"
-#include "mpi/verbs_table.h"
+#include "mpi/fact_log.h"
 #include "mpi/watch_table.h"
 
 namespace tutti::mpi {
@@ -69,14 +66,12 @@ struct ReportHead {
     Staged staged{};
     WatchTotals watches = {};
     std::string no_single_copy = {};  // why, on rank 0's node; or empty
-    std::vector<NodeRecord> nodes = {};
     KnownSwitches switches = {};
     std::string tuned = {};  // the tuned file's name, or empty
     std::vector<ArrivalRecord> arrivals = {};
     RankArrivals rank_arrivals = {};
     bool tunes_live = false;
-    std::vector<TuningRecord> tunings = {};
-    std::vector<VerbsRecord> verbs = {};
+    FactLog facts{};
     double run_s = 0;      // on rank 0, from the end of MPI_Init to MPI_Finalize
     bool is_full = false;  // the table tells what else there is, too
     std::string run = {};  // of `tutti run`; or empty
@@ -90,9 +85,7 @@ const char* size_class_name(uint8_t size_class);
 // whose ranks know different sizes is of the class of their mean: all those of one kind are one
 // row.
 std::vector<ReportRow> merge_records(std::span<const ReportRecord> records);
-std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
-                        std::span<const MulticastRecord> multicasts = {});
-std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
-                        std::span<const MulticastRecord> multicasts = {});
+std::string report_text(const ReportHead& head, std::span<const ReportRow> rows);
+std::string report_json(const ReportHead& head, std::span<const ReportRow> rows);
 
 }  // namespace tutti::mpi

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/facts.h"
 #include "mpi/amount.h"
 
 namespace tutti::mpi {

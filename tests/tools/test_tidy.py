@@ -60,6 +60,7 @@ def test_an_empty_house_is_no_clean_house(tmp_path):
      "node.cpp:3: room node may not include run/node/deep/deep.h"),
     ("src/run/node/more.h", SPDX + "#include <sodium.h>\n", "sodium.h belongs to transport/carrier"),
     ("src/mpi/front.cpp", SPDX + '#include "base/base.h"\n', "room mpi may not include base"),
+    ("src/lost/lost.cpp", SPDX + '#include <vector>\n', "lost.cpp:1: stands in no room"),
     ("src/run/node/more.h", SPDX + "#include <infiniband/verbs.h>\n", "verbs headers"),
     ("src/run/node/node.cpp", SPDX + '#include "run/node/node.h"\nauto t = std::chrono::steady_clock::now();',
      "node.cpp:3: steady_clock"),

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/collectives.h"
+#include "base/facts.h"
 #include "base/large_stack.h"
 #include "base/text.h"
 #include "run/bootstrap/make_team.h"
@@ -346,16 +347,19 @@ void tutti_team_rejected_foreign(tutti_team* team, const char* label) {
 
 const char* tutti_team_message(const tutti_team* team) { return team_of(team).message(); }
 
-tutti_status tutti_team_multicast(const tutti_team* team, tutti_multicast_info* info) {
-    return describe_into(team, info, [&](auto& told) { told.describe_multicast(*info); });
-}
-
-tutti_status tutti_team_verbs(const tutti_team* team, tutti_verbs_info* info) {
-    return describe_into(team, info, [&](auto& told) { told.describe_verbs(*info); });
-}
-
-tutti_status tutti_team_node(const tutti_team* team, tutti_node_info* info) {
-    return describe_into(team, info, [&](auto& told) { told.describe_node(*info); });
+tutti_status tutti_team_facts(const tutti_team* team, tutti_fact_visitor visit, void* state) {
+    if (!team || !visit) return TUTTI_ERR_ARGUMENT;
+    const auto tell = [&]() -> tutti_status {
+        for (const tutti::FactRow& row : team_of(team).facts()) {
+            const std::vector<tutti_fact> facts = tutti::c_facts(row);
+            const tutti_fact_row told{sizeof told, row.subject.c_str(), row.key.c_str(),
+                                      row.weight,  row.is_told ? 1 : 0, facts.data(),
+                                      facts.size()};
+            visit(state, &told);
+        }
+        return TUTTI_OK;
+    };
+    return guarded(tell, nullptr, 0);
 }
 
 tutti_status tutti_team_arrivals(const tutti_team* team, tutti_collective collective,
@@ -363,10 +367,6 @@ tutti_status tutti_team_arrivals(const tutti_team* team, tutti_collective collec
     if (collective < 0 || collective >= TUTTI_COLLECTIVE_COUNT) return TUTTI_ERR_ARGUMENT;
     return describe_into(team, info,
                          [&](auto& told) { told.describe_arrivals(collective, *info); });
-}
-
-tutti_status tutti_team_tuning(const tutti_team* team, uint32_t kind, tutti_tuning_info* info) {
-    return describe_into(team, info, [&](auto& told) { told.describe_tuning(kind, *info); });
 }
 
 int tutti_team_host_left(tutti_team* team) {

@@ -385,10 +385,9 @@ void MulticastMaker::take_over() {
                                                              placement_, inter_node_.transport());
     membership_ = nullptr;
     offset_ = -1;
-    multicast::MulticastFacts& facts = made_.route->facts();
+    multicast::AgreedMulticast& facts = made_.route->agreed();
     facts.group = grant_.group;
     facts.protection = grant_.key.protection;
-    facts.hosts = placement_.nodes();
     facts.address = fabrics::to_text(grant_.address, context_.settings().mcast);
 }
 
@@ -460,7 +459,7 @@ Result<Done> MulticastMaker::probe() {
         made_.route->drop();
         return Error{ErrorCode::kNetwork, "no host could measure the rate; set TUTTI_MCAST_RATE"};
     }
-    multicast::MulticastFacts& facts = made_.route->facts();
+    multicast::AgreedMulticast& facts = made_.route->agreed();
     facts.round_trip_ns = round_trip_ns;
     facts.latency_ns = latency_ns;
     facts.message = message;

@@ -11,7 +11,7 @@
 
 namespace tutti::bootstrap {
 
-using multicast::MulticastFacts;
+using multicast::AgreedMulticast;
 using multicast::MulticastOutcome;
 using multicast::Predicted;
 using transport::fabrics::Fabric;
@@ -24,7 +24,7 @@ using Made = std::optional<Result<MulticastOutcome>>;
 // the same; what is not kept has been used by nobody, and goes at once.
 Result<MulticastOutcome> keep_faster(engine::Context& context, Circle& all, const NodeMembers& node,
                                      engine::InterNode& inter_node, MulticastOutcome by_verbs) {
-    MulticastFacts& verbs = by_verbs.route->facts();
+    AgreedMulticast& verbs = by_verbs.route->agreed();
     if (verbs.message.mbit != 0) inter_node.adopt_speed(verbs.message);  // not once more
     Made made;
     const Report memory = guarded([&] {
@@ -40,7 +40,7 @@ Result<MulticastOutcome> keep_faster(engine::Context& context, Circle& all, cons
         verbs.no_udp = std::move(made->value().obstacle);
         return by_verbs;
     }
-    MulticastFacts& udp = made->value().route->facts();
+    AgreedMulticast& udp = made->value().route->agreed();
     const Predicted udp_takes = multicast::predict(udp);
     const Predicted verbs_take = multicast::predict(verbs);
     const bool takes_udp = multicast::is_udp_faster(verbs_take, udp_takes);
@@ -74,7 +74,7 @@ Result<MulticastOutcome> make_multicast(engine::Context& context, Circle& all,
     MulticastOutcome& outcome = made.value();
     const std::string reason = no_verbs.detail;
     if (outcome.route) {
-        outcome.route->facts().no_verbs = reason;
+        outcome.route->agreed().no_verbs = reason;
     } else {
         outcome.obstacle = "by verbs: " + reason + "; by UDP: " + outcome.obstacle;
     }
@@ -89,7 +89,7 @@ void tell_obstacle(engine::Context& context, const std::string& team, uint32_t r
     std::string obstacle = outcome.obstacle;
     if (outcome.route) {
         is_wanted = settings.over == McastOver::kVerbs;
-        obstacle = outcome.route->facts().no_verbs;
+        obstacle = outcome.route->agreed().no_verbs;
         line = team + " has its multicast by UDP, not by verbs: " + obstacle;
     }
     if (obstacle.empty() || rank != 0 || !context.process_multicast().is_new(obstacle)) return;

@@ -32,6 +32,23 @@ void InterNode::attach(node::Team* node) {
     context_.process_multicast().enroll(*this);
 }
 
+VerbsStory VerbsPart::story(bool is_used, uint32_t rank) const {
+    VerbsStory story;
+    story.is_used = is_used;
+    story.obstacle = obstacle;
+    story.port = port;
+    story.memory_bytes = memory_bytes;
+    story.is_shared = is_shared;
+    if (!messages) return story;
+    const std::span<const transport::Rank> peers = messages->peers();
+    story.peers = peers.size() - static_cast<size_t>(std::ranges::count(peers, rank));
+    story.polls_tails = messages->polls_tails();
+    story.additions = messages->additions();
+    story.sent_straight = messages->sent_straight();
+    story.sent_copied = messages->sent_copied();
+    return story;
+}
+
 void InterNode::add_verbs(VerbsPart part) {
     verbs_ = std::move(part);
     if (verbs_.messages) verbs_way_ = routes_.add(*verbs_.messages, placement_.ranks());
@@ -52,26 +69,11 @@ void InterNode::drop_verbs(std::string obstacle) {
     verbs_.obstacle = std::move(obstacle);
 }
 
-void InterNode::describe(tutti_verbs_info& info) const {
-    info.hosts = placement_.nodes();
-    if (uses_verbs_) {
-        info.state = TUTTI_VERBS_ON;
-        if (verbs_.messages) {
-            const std::span<const transport::Rank> peers = verbs_.messages->peers();
-            const auto own = std::ranges::count(peers, rank_);
-            info.peers = static_cast<uint32_t>(peers.size()) - static_cast<uint32_t>(own);
-            info.polls_tails = verbs_.messages->polls_tails() ? 1 : 0;
-            info.long_messages = verbs_.messages->sent_straight();
-            info.long_copied = verbs_.messages->sent_copied();
-            info.additions = verbs_.messages->additions();
-        }
-        info.memory_bytes = verbs_.memory_bytes;
-        info.shares = verbs_.is_shared ? 1 : 0;
-        multicast::set_text(info.port, verbs_.port);
-    } else if (!verbs_.obstacle.empty()) {
-        info.state = TUTTI_VERBS_OFF;
-        multicast::set_text(info.reason, verbs_.obstacle);
-    }
+void InterNode::tell(std::vector<FactRow>& rows, const std::string& name) const {
+    const Whose whose{name, rank_, placement_.ranks(), placement_.nodes()};
+    const VerbsStory verbs = verbs_.story(uses_verbs_, rank_);
+    if (verbs.is_told()) rows.push_back(facts_of(verbs, whose));
+    rows.push_back(multicast::facts_of(multicast_story(), whose));
 }
 
 void InterNode::set_multicast(multicast::MulticastOutcome outcome) {
@@ -113,7 +115,7 @@ sched::Shape InterNode::agreed(sched::Shape shape) const {
     shape.message_speed = message_speed();
     if (!shape.has_multicast) return shape;
     shape.gives_back = routes_.can_withdraw_receives();
-    const multicast::MulticastFacts& facts = multicast_.route->facts();
+    const multicast::AgreedMulticast& facts = multicast_.route->agreed();
     shape.multicast_speed = {facts.latency_ns, facts.bytes_per_s * 8 / 1'000'000};
     return shape;
 }
@@ -121,7 +123,7 @@ sched::Shape InterNode::agreed(sched::Shape shape) const {
 // A team that has tried multicast has measured that beside it.
 sched::Speed InterNode::message_speed() const {
     if (!multicast_.route) return speed_;
-    const sched::Speed& beside = multicast_.route->facts().message;
+    const sched::Speed& beside = multicast_.route->agreed().message;
     return beside.mbit != 0 ? beside : speed_;
 }
 
@@ -454,32 +456,31 @@ std::string InterNode::host_text(uint32_t node) const {
     return "the host of rank " + std::to_string(placement_.members(node)[0]);
 }
 
-void InterNode::describe(tutti_multicast_info& info) const {
-    info.hosts = placement_.nodes();
-    if (multicast_.route) {
-        const transport::carrier::Route& route = multicast_.route->route();
-        info.state = route.has_failed() ? TUTTI_MULTICAST_FAILED : TUTTI_MULTICAST_ON;
-        info.returns = returns_;
-        info.failures = returns_ + (route.has_failed() ? 1 : 0);
-        if (route.has_failed()) {
-            std::string reason = route.is_contradicted()
-                                     ? "packets were forged or changed"
-                                     : host_text(route.dead()) + " no longer answers";
-            if (!multicast_.obstacle.empty()) reason += "; later: " + multicast_.obstacle;
-            multicast::set_text(info.reason, reason);
-        } else if (returns_ > 0) {
-            multicast::set_text(info.reason, host_text(lost_node_) + " had not answered");
-        }
-        multicast_.route->describe(info);
-    } else if (awaits_multicast_) {
-        info.state = TUTTI_MULTICAST_LATER;
-    } else if (!multicast_.obstacle.empty()) {
-        info.state = TUTTI_MULTICAST_OFF;
-        multicast::set_text(info.reason, multicast_.obstacle);
+multicast::MulticastStory InterNode::multicast_story() const {
+    using State = multicast::MulticastStory::State;
+    multicast::MulticastStory story;
+    story.message = message_speed();
+    if (!multicast_.route) {
+        story.state = awaits_multicast_             ? State::kLater
+                      : multicast_.obstacle.empty() ? State::kNone
+                                                    : State::kOff;
+        if (story.state == State::kOff) story.reason = multicast_.obstacle;
+        return story;
     }
-    const sched::Speed speed = message_speed();
-    info.message_latency_ns = speed.latency_ns;
-    info.message_bytes_per_s = speed.mbit * 1'000'000 / 8;
+    const transport::carrier::Route& route = multicast_.route->route();
+    story.state = route.has_failed() ? State::kFailed : State::kOn;
+    story.returns = returns_;
+    if (route.has_failed()) {
+        story.reason = route.is_contradicted() ? "packets were forged or changed"
+                                               : host_text(route.dead()) + " no longer answers";
+        if (!multicast_.obstacle.empty()) story.reason += "; later: " + multicast_.obstacle;
+    } else if (returns_ > 0) {
+        story.reason = host_text(lost_node_) + " had not answered";
+    }
+    story.agreed = &multicast_.route->agreed();
+    story.fabric = multicast_.route->fabric();
+    story.carried = multicast_.route->carried();
+    return story;
 }
 
 std::string InterNode::rank_text(uint32_t rank) const {

@@ -10,12 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/facts.h"
 #include "base/result.h"
 #include "base/topo/placement.h"
 #include "plan/sched/shape.h"
 #include "plan/select/plans.h"
 #include "run/engine/context.h"
+#include "run/engine/verbs_facts.h"
 #include "run/exec/executor.h"
+#include "run/multicast/multicast_facts.h"
 #include "run/multicast/team_multicast.h"
 #include "run/node/node_team.h"
 #include "run/notes/call_log.h"
@@ -36,6 +39,8 @@ struct VerbsPart {
     bool is_shared = false;                          // by links that an earlier team has made
     std::string port;                                // "mlx5_0:1"
     std::string obstacle;  // without: why; the same text on all members. Empty: nobody wanted it
+
+    [[nodiscard]] VerbsStory story(bool is_used, uint32_t rank) const;
 };
 
 class InterNode final : public Retired, private multicast::RecoveryClient {
@@ -72,8 +77,8 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     void add_verbs(VerbsPart part);
     void use_verbs();
     void drop_verbs(std::string obstacle);
-    // All but the name.
-    void describe(tutti_verbs_info& info) const;
+    // Facts about the networks of the team of this name. hold() while it runs.
+    void tell(std::vector<FactRow>& rows, const std::string& name) const;
     // This host's ranks outnumber its processors. Before set_multicast().
     void set_crowded() { is_crowded_ = true; }
     // Once, before attach().
@@ -102,7 +107,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     }
     // What one takes, as measured; 0: there is none.
     [[nodiscard]] uint64_t multicast_ns() const {
-        return multicast_.route ? multicast_.route->facts().latency_ns + 1 : 0;
+        return multicast_.route ? multicast_.route->agreed().latency_ns + 1 : 0;
     }
     [[nodiscard]] bool awaits_multicast() const { return awaits_multicast_; }
     // Calls have asked for it often enough. Between two calls all members know that alike, since
@@ -241,10 +246,9 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] node::Op* node_op() { return executor_->node_op(); }
     // "rank 3 (on HOST)".
     [[nodiscard]] std::string rank_text(uint32_t rank) const;
-    // All but the name.
-    void describe(tutti_multicast_info& info) const;
 
   private:
+    [[nodiscard]] multicast::MulticastStory multicast_story() const;
     // What still happens to a call with multicasts, where no thread serves them.
     enum class Wake { kNone, kDelivery, kBarrier };
     [[nodiscard]] bool carries() const { return multicast_.route && multicast_.route->carries(); }

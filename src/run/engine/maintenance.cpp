@@ -3,6 +3,7 @@
 // and comparisons of when they came.
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -220,32 +221,7 @@ void Team::describe_arrivals(tutti_collective collective, tutti_arrivals_info& i
             if (!inter_node) return members_.host();
             return inter_node->host_text(inter_node->placement().node_of(info.last_rank[i]));
         };
-        multicast::set_text(info.last_host[i], host());
-    }
-}
-
-void Team::describe_tuning(uint32_t kind, tutti_tuning_info& info) {
-    const HeldTeam held_team(*this);
-    const size_t struct_bytes = info.struct_bytes;
-    info = {};
-    info.struct_bytes = struct_bytes;
-    if (!live_) return;
-    const auto questions = live_->questions();
-    info.kinds = static_cast<uint32_t>(questions.size());
-    if (kind >= questions.size()) return;
-    const select::Live::Question& question = questions[kind];
-    info.collective = question.kind.collective;
-    info.bytes = question.kind.bytes;
-    info.calls = question.calls;
-    info.ways = static_cast<uint32_t>(std::min<size_t>(question.ways.size(), TUTTI_TUNING_WAYS));
-    info.in_use = question.in_use;
-    info.since = question.since;
-    for (uint32_t i = 0; i < info.ways; ++i) {
-        const select::Way& way = question.ways[i];
-        multicast::set_text(info.way[i].name, way.name);
-        info.way[i].is_tried = way.outcome != select::Way::Outcome::kUntried ? 1 : 0;
-        info.way[i].ns = way.ns;
-        info.way[i].instead_ns = way.instead_ns;
+        std::snprintf(info.last_host[i], sizeof info.last_host[i], "%s", host().c_str());
     }
 }
 

@@ -5,8 +5,9 @@
 
 #include "base/bell.h"
 #include "base/large_stack.h"
+#include "plan/select/live_facts.h"
 #include "run/engine/inter_node.h"
-#include "run/engine/node_info.h"
+#include "run/engine/node_story.h"
 #include "run/notes/notes.h"
 
 namespace tutti::engine {
@@ -422,30 +423,20 @@ Result<Done> Team::force_here(const tutti_call& call, const std::string& algorit
     return forced;
 }
 
-void Team::describe_multicast(tutti_multicast_info& info) {
+std::vector<FactRow> Team::facts() {
     const HeldTeam held_team(*this);
-    const size_t struct_bytes = info.struct_bytes;
-    info = {};
-    info.struct_bytes = struct_bytes;
-    multicast::set_text(info.name, members_.name);
-    InterNode* inter_node = runner_->inter_node();
-    if (!inter_node) return;
-    const auto held = inter_node->hold();
-    inter_node->describe(info);
-}
-
-void Team::describe_verbs(tutti_verbs_info& info) {
-    const HeldTeam held_team(*this);
-    const size_t struct_bytes = info.struct_bytes;
-    info = {};
-    info.struct_bytes = struct_bytes;
-    multicast::set_text(info.name, members_.name);
-    if (const InterNode* inter_node = runner_->inter_node()) inter_node->describe(info);
-}
-
-void Team::describe_node(tutti_node_info& info) {
-    const HeldTeam held_team(*this);
-    engine::describe_node(members_, info);
+    std::vector<FactRow> rows;
+    if (live_) {
+        for (const auto& question : live_->questions()) {
+            rows.push_back(select::facts_of(question, rank(), size()));
+        }
+    }
+    if (members_.node.size > 1) rows.push_back(node::facts_of(node_story(members_)));
+    if (InterNode* inter_node = runner_->inter_node()) {
+        const auto held = inter_node->hold();
+        inter_node->tell(rows, members_.name);
+    }
+    return rows;
 }
 
 }  // namespace tutti::engine

@@ -7,7 +7,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/facts.h"
 #include "base/result.h"
 #include "plan/select/follow.h"
 #include "plan/select/live.h"
@@ -112,10 +114,8 @@ class Team {
     uint32_t rank() const { return members_.rank; }
     uint32_t size() const { return members_.size; }
     const char* message();
+    std::vector<FactRow> facts();
     // All but struct_bytes.
-    void describe_multicast(tutti_multicast_info& info);
-    void describe_verbs(tutti_verbs_info& info);
-    void describe_node(tutti_node_info& info);
     void describe_arrivals(tutti_collective collective, tutti_arrivals_info& info);
     // See tutti_team_host_left().
     bool host_left() {
@@ -124,7 +124,6 @@ class Team {
         }
         return live_ && run_.way != 0;
     }
-    void describe_tuning(uint32_t kind, tutti_tuning_info& info);
     // Collective, a call of its own: what was sampled and is not compared yet.
     tutti_status finish_arrivals();
 

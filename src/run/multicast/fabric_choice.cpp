@@ -15,7 +15,7 @@ constexpr uint64_t kClearlyLess = 2 * 900;
 
 }  // namespace
 
-Predicted predict(const MulticastFacts& measured) {
+Predicted predict(const AgreedMulticast& measured) {
     if (measured.latency_ns == 0 || measured.bytes_per_s == 0) return {};
     const auto takes_ns = [&](uint64_t bytes) {
         return measured.latency_ns + bytes_ns(bytes, measured.bytes_per_s);

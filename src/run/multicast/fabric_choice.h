@@ -11,7 +11,7 @@
 
 namespace tutti::multicast {
 
-struct MulticastFacts;
+struct AgreedMulticast;
 
 // Of how many bytes, one that the latency decides, one that the rate does.
 inline constexpr uint64_t kShortBytes = 8;
@@ -25,7 +25,7 @@ struct Predicted {
 };
 
 // 0 where the trial could not tell a latency or a rate.
-Predicted predict(const MulticastFacts& measured);
+Predicted predict(const AgreedMulticast& measured);
 
 // Else verbs stay: also where one of them is not known, and where the two are near each other.
 bool is_udp_faster(const Predicted& verbs, const Predicted& udp);

@@ -13,7 +13,7 @@ namespace carrier = transport::carrier;
 
 namespace {
 
-// What describe() tells.
+// What carried() tells.
 void add_figures(mcast::GroupCounters& sum, const mcast::GroupCounters& one) {
     sum.sent.data += one.sent.data;
     sum.sent.repairs_to_one += one.sent.repairs_to_one;
@@ -27,24 +27,6 @@ void add_figures(mcast::GroupCounters& sum, const mcast::GroupCounters& one) {
     sum.packets_replayed += one.packets_replayed;
     sum.packets_malformed += one.packets_malformed;
 }
-
-tutti_multicast_protection protection_of(carrier::Protection protection) {
-    switch (protection) {
-        case carrier::Protection::kAll:
-            return TUTTI_MULTICAST_AUTHENTICATED;
-        case carrier::Protection::kSecret:
-            return TUTTI_MULTICAST_ENCRYPTED;
-        case carrier::Protection::kHeader:
-            return TUTTI_MULTICAST_HEADERS;
-        case carrier::Protection::kNone:
-            return TUTTI_MULTICAST_UNPROTECTED;
-    }
-    TUTTI_ASSERT(false, "a key has one of these");
-}
-
-static_assert(transport::fabrics::kFabrics == TUTTI_MULTICAST_FABRICS);
-static_assert(static_cast<int>(Fabric::kUdp) == TUTTI_MULTICAST_UDP);
-static_assert(static_cast<int>(Fabric::kVerbs) == TUTTI_MULTICAST_VERBS);
 
 node::SliceHeader& header_of(const arena::Mapping& slice) {
     return *reinterpret_cast<node::SliceHeader*>(slice.base());
@@ -136,48 +118,15 @@ bool TeamMulticast::is_delivered() const {
            own_carrier()->is_acknowledged(parts_.membership);
 }
 
-void TeamMulticast::describe(tutti_multicast_info& info) const {
-    info.hosts = facts_.hosts;
-    info.group = facts_.group;
-    info.protection = protection_of(facts_.protection);
-    info.code_bytes_per_s = facts_.code_bytes_per_s;
-    info.bytes_per_s = facts_.bytes_per_s;
-    info.round_trip_ns = facts_.round_trip_ns;
-    info.latency_ns = facts_.latency_ns;
-    info.message_bytes_per_s = facts_.message.mbit * 125'000;
-    info.message_latency_ns = facts_.message.latency_ns;
-    set_text(info.address, facts_.address);
-    const bool is_verbs = parts_.fabric == Fabric::kVerbs;
-    info.fabric = is_verbs ? TUTTI_MULTICAST_VERBS : TUTTI_MULTICAST_UDP;
-    set_text(info.no_verbs, facts_.no_verbs);
-    set_text(info.no_udp, facts_.no_udp);
-    for (size_t fabric = 0; fabric < facts_.predicted.size(); ++fabric) {
-        info.predicted_short_ns[fabric] = facts_.predicted[fabric].short_ns;
-        info.predicted_long_ns[fabric] = facts_.predicted[fabric].long_ns;
-    }
-    const bool was_chosen = facts_.predicted[0] != Predicted{};
-    if (was_chosen && !is_verbs) set_text(info.no_verbs, "UDP is predicted to be faster");
-    if (!has_carried_) return;
+std::optional<Carried> TeamMulticast::carried() const {
+    if (!has_carried_) return std::nullopt;
     carrier::Carrier& carrier = *own_carrier();
-    mcast::GroupCounters group = past_;
-    if (carries()) add_figures(group, carrier.group_counters(parts_.membership));
-    const carrier::CarrierCounters all = carrier.counters();
-    info.carries = 1;
-    info.data_packets = group.sent.data;
-    info.repairs_to_one = group.sent.repairs_to_one;
-    info.repairs_to_all = group.sent.repairs_to_all;
-    info.losses = group.received.gaps;
-    info.naks = group.received.naks;
-    info.repaired = group.received.repaired;
-    info.repaired_in_10_ms = group.received.repaired_in_10_ms;
-    info.repair_ns_max = group.received.repair_ns_max;
-    info.duplicates = group.received.duplicates + group.packets_replayed;
-    info.rejected = all.rejected;
-    info.ungrouped = all.ungrouped;
-    info.malformed = group.packets_malformed;
-    info.wakeups = all.wakeups;
-    set_text(info.interface_name,
-             carries() ? carrier.describe(parts_.membership) : past_interface_);
+    Carried found{past_, carrier.counters(), past_interface_};
+    if (carries()) {
+        add_figures(found.group, carrier.group_counters(parts_.membership));
+        found.interface_name = carrier.describe(parts_.membership);
+    }
+    return found;
 }
 
 }  // namespace tutti::multicast

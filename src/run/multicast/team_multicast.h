@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,13 +26,6 @@
 
 namespace tutti::multicast {
 
-// Into a field of tutti_multicast_info, as much as there is room for.
-template <size_t size>
-void set_text(char (&target)[size], const std::string& text) {
-    std::strncpy(target, text.c_str(), size - 1);
-    target[size - 1] = '\0';
-}
-
 class TeamMulticast;
 
 // Where the ring stands in a slice: behind the node::SliceHeader.
@@ -51,9 +43,8 @@ struct MulticastOutcome {
 };
 
 // What all members of a team agree on, and say in reports.
-struct MulticastFacts {
+struct AgreedMulticast {
     uint32_t group = 0;
-    uint32_t hosts = 0;
     transport::carrier::Protection protection = transport::carrier::Protection::kAll;
     // Why verbs do not carry it; empty: they do, nobody wanted that, or UDP was predicted to be
     // faster. And why there was no such choice, though it was wanted.
@@ -66,6 +57,13 @@ struct MulticastFacts {
     uint64_t round_trip_ns = 0;     // the longest of all
     uint64_t latency_ns = 0;        // of the slowest host at its best, one way
     sched::Speed message;           // between two hosts; 0 where it was not measured
+};
+
+// What the process that carries a host's packets has counted.
+struct Carried {
+    mcast::GroupCounters group;
+    transport::carrier::CarrierCounters all;  // of the whole process
+    std::string interface_name;               // with its address and the bytes of a packet
 };
 
 class TeamMulticast {
@@ -84,7 +82,7 @@ class TeamMulticast {
     TeamMulticast& operator=(const TeamMulticast&) = delete;
     ~TeamMulticast();
 
-    [[nodiscard]] MulticastFacts& facts() { return facts_; }
+    [[nodiscard]] AgreedMulticast& agreed() { return agreed_; }
     [[nodiscard]] transport::carrier::Route& route() { return *route_; }
     [[nodiscard]] const transport::carrier::Route& route() const { return *route_; }
     [[nodiscard]] bool carries() const { return parts_.membership != nullptr; }
@@ -94,10 +92,10 @@ class TeamMulticast {
     // The team is freed on this rank; waits for nobody. The group goes by itself when the others
     // have left as well, and this should stay until the route is not needed any more.
     void leave();
-    // The group has failed for all members and nobody misses anything: it goes at once. describe()
+    // The group has failed for all members and nobody misses anything: it goes at once. carried()
     // still says what it did.
     void retire();
-    // This comes after `before`, which has been retired: describe() counts what both did.
+    // This comes after `before`, which has been retired: carried() counts what both did.
     void follow(const TeamMulticast& before) { past_ = before.past_; }
     // At which this node sends; on ranks that do not carry it does nothing.
     void set_rate(uint64_t bytes_per_s);
@@ -113,8 +111,9 @@ class TeamMulticast {
     // All that this node has sent is with all members, as far as this rank knows: the one that
     // carries does, the others say yes. Of a group that has failed nothing more is expected.
     [[nodiscard]] bool is_delivered() const;
-    // All but name, state and reason.
-    void describe(tutti_multicast_info& info) const;
+    // Nothing of a process that has never carried its host's packets.
+    [[nodiscard]] std::optional<Carried> carried() const;
+    [[nodiscard]] Fabric fabric() const { return parts_.fabric; }
 
   private:
     [[nodiscard]] transport::carrier::Ring ring() const;
@@ -131,7 +130,7 @@ class TeamMulticast {
     std::vector<mcast::Member> member_of_rank_;
     std::optional<transport::carrier::PipeWaker> waker_;
     std::unique_ptr<transport::carrier::Route> route_;
-    MulticastFacts facts_;
+    AgreedMulticast agreed_;
 };
 
 }  // namespace tutti::multicast

@@ -112,6 +112,7 @@ TEST(BenchOptions, AllIsSevenCollectivesAndTenSizes) {
 TEST(BenchOptions, NamesWhatIsWrong) {
     EXPECT_NE(problem({}).find("which collective"), std::string::npos);
     EXPECT_EQ(problem({"alreduce"}), "unknown collective alreduce; did you mean allreduce?");
+    EXPECT_EQ(problem({"al"}), "unknown collective al; did you mean all?");
     EXPECT_EQ(problem({"all", "--byts", "8"}), "unknown option --byts; did you mean --bytes?");
     EXPECT_EQ(problem({"all", "--bytes"}), "--bytes: a value is missing");
     EXPECT_EQ(problem({"all", "--json="}), "--json: expected a file name");

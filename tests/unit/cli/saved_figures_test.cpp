@@ -63,6 +63,16 @@ TEST(NodeFigures, ReadersAtATime) {
               "single copy 12.0, by 2 at a time 7.0 us");
 }
 
+// The time for measuring did not suffice.
+TEST(NodeFigures, WaysMayBeUnmeasured) {
+    std::string text = report(node_text(4));
+    const size_t begin = text.find("\"one_way_64k_ns\"");
+    text.erase(begin, text.find("},", begin) + 2 - begin);
+    const auto found = parse_node_figures(text, 4);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(found.value().figures.way_ns[0], 0u);
+}
+
 TEST(NodeFigures, OfAsManyRanksOrElseTheFirst) {
     const std::string text =
         report(std::string(kUnmeasured) + "," + node_text(4) + "," + node_text(2));
@@ -98,7 +108,7 @@ TEST(NodeFigures, OneLineOnWhatIsWrong) {
               "\"barrier_ns\" is no number of 0 to 4294967295");
     EXPECT_EQ(with(R"("one_way_64k_ns": {"plain": "quick"})"),
               "\"plain\" is no number of 0 to 4294967295");
-    EXPECT_EQ(with(R"("one_way_64k_ns": [])"), "no table \"one_way_64k_ns\"");
+    EXPECT_EQ(with(R"("one_way_64k_ns": [])"), "\"one_way_64k_ns\" is no table");
     EXPECT_EQ(with(R"("one_way": {})"), "no list \"one_way\"");
     EXPECT_EQ(with(R"("all_ways": [7])"), "\"all_ways\" holds no tables");
     EXPECT_EQ(with(R"("all_ways": [{"bytes": 1000, "rings_ns": 7}])"),

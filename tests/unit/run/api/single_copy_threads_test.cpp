@@ -16,6 +16,7 @@
 #include "sim/seeds.h"
 #include "unit/run/engine/crew.h"
 #include "unit/run/engine/exchanges.h"
+#include "unit/run/engine/told.h"
 #include "unit/threads.h"
 
 namespace tutti::test {
@@ -155,46 +156,45 @@ TEST(SingleCopyThreads, OffSaysSo) {
     EXPECT_TRUE(why == "TUTTI_SINGLE_COPY=off" || why.empty()) << why;
 }
 
-TEST(NodeInfo, SaysWhatFollowsAndWhere) {
+TEST(NodeFacts, SayWhatFollowsAndWhere) {
     const ContextPtr context = make_context({"TUTTI_SINGLE_COPY=off"});
-    uint64_t processes[2] = {};
+    std::string keys[2];
     run_crew(context.get(), 2, [&](uint32_t rank, tutti_team* team) {
-        tutti_node_info info{};
-        EXPECT_EQ(tutti_team_node(team, &info), TUTTI_ERR_ARGUMENT);
-        info.struct_bytes = sizeof info;
-        ASSERT_EQ(tutti_team_node(team, &info), TUTTI_OK);
-        EXPECT_EQ(info.struct_bytes, sizeof info);
-        EXPECT_EQ(info.ranks, 2u);
-        EXPECT_EQ(info.rank, rank);
-        EXPECT_EQ(info.reads, 0);
-        EXPECT_EQ(info.again, 0u);
-        EXPECT_EQ(info.single_one_way_bytes, UINT64_MAX);
-        EXPECT_EQ(info.single_readers_max, UINT32_MAX);
-        EXPECT_NE(std::string(info.host), "");
-        const std::string follows = info.follows;
-        EXPECT_TRUE(follows.starts_with("copies by ") && follows.ends_with("; no single copy"))
-            << follows;
+        const Told node = told(team, "nodes");
+        EXPECT_EQ(node.row().is_told, rank == 0);
+        EXPECT_EQ(node.number("ranks"), 2u);
+        EXPECT_FALSE(node.flag("follows/single_copy"));
+        const Fact* from = node.row().find("follows/single_copy_one_way_from_bytes");
+        ASSERT_TRUE(from);
+        EXPECT_EQ(from->value, Fact::Value(nullptr));
+        EXPECT_NE(node.text("host"), "");
+        const std::string text = node.row().text();
+        EXPECT_TRUE(text.find("\n  -> copies by ") != std::string::npos &&
+                    text.ends_with("; no single copy"))
+            << text;
         // Two ranks may share a processor here.
-        const bool is_measured = info.state == TUTTI_NODE_MEASURED;
-        EXPECT_TRUE(is_measured || info.state == TUTTI_NODE_UNMEASURED) << info.state;
-        EXPECT_EQ(info.barrier_ns > 0, is_measured);
-        EXPECT_EQ(info.figures[0] != '\0', is_measured);
-        EXPECT_EQ(info.reason[0] == '\0', is_measured);
-        processes[rank] = info.processes;
+        const bool is_measured = node.flag("measured");
+        EXPECT_EQ(node.number("barrier_ns") > 0, is_measured);
+        EXPECT_EQ(text.find(": barrier ") != std::string::npos, is_measured) << text;
+        EXPECT_EQ(node.text("reason").empty(), is_measured);
+        EXPECT_EQ(node.number("measured_again"), 0u);
+        keys[rank] = node.row().key;
     });
-    EXPECT_EQ(processes[0], processes[1]);
-    EXPECT_NE(processes[0], 0u);
+    EXPECT_EQ(keys[0], keys[1]);
 }
 
-TEST(NodeInfo, ARankAloneHasNothingToSay) {
+TEST(NodeFacts, ARankAloneTellsNothing) {
+    const ContextPtr context = make_context({});
+    run_crew(context.get(), 1,
+             [](uint32_t, tutti_team* team) { EXPECT_TRUE(all_told(team, "nodes").empty()); });
+}
+
+TEST(TeamFacts, WrongArgumentsAreRefused) {
     const ContextPtr context = make_context({});
     run_crew(context.get(), 1, [](uint32_t, tutti_team* team) {
-        tutti_node_info info{};
-        info.struct_bytes = sizeof info;
-        ASSERT_EQ(tutti_team_node(team, &info), TUTTI_OK);
-        EXPECT_EQ(info.state, TUTTI_NODE_ALONE);
-        EXPECT_EQ(info.ranks, 1u);
-        EXPECT_STREQ(info.figures, "");
+        EXPECT_EQ(tutti_team_facts(team, nullptr, nullptr), TUTTI_ERR_ARGUMENT);
+        const auto nothing = [](void*, const tutti_fact_row*) {};
+        EXPECT_EQ(tutti_team_facts(nullptr, nothing, nullptr), TUTTI_ERR_ARGUMENT);
     });
 }
 

@@ -12,6 +12,7 @@
 #include "run/engine/context.h"
 #include "unit/run/engine/crew.h"
 #include "unit/run/engine/fake_network.h"
+#include "unit/run/engine/told.h"
 
 namespace {
 
@@ -142,9 +143,9 @@ struct Case {
 
 struct Outcome {
     tutti_status status = TUTTI_OK;
-    tutti_verbs_state verbs = TUTTI_VERBS_NONE;
-    tutti_multicast_state multicast = TUTTI_MULTICAST_NONE;
-    tutti_multicast_fabric fabric = TUTTI_MULTICAST_UDP;
+    std::string verbs;      // their state
+    std::string multicast;  // its state
+    std::string fabric;
     TeamPtr team;
     char message[256] = "";
 };
@@ -182,15 +183,9 @@ bool make_short(std::span<const ContextPtr> contexts, const Case& one, uint32_t 
         has_failed = false;
         outcome.team.reset(team);
         if (outcome.status != TUTTI_OK) return;
-        tutti_multicast_info info{};
-        info.struct_bytes = sizeof(info);
-        EXPECT_EQ(tutti_team_multicast(team, &info), TUTTI_OK);
-        outcome.multicast = info.state;
-        outcome.fabric = info.fabric;
-        tutti_verbs_info verbs{};
-        verbs.struct_bytes = sizeof(verbs);
-        EXPECT_EQ(tutti_team_verbs(team, &verbs), TUTTI_OK);
-        outcome.verbs = verbs.state;
+        outcome.multicast = told(team, "multicast").text("state");
+        outcome.fabric = told(team, "multicast").text("over");
+        outcome.verbs = told(team, "verbs").text("state");
         const tutti_call barrier{};
         EXPECT_EQ(tutti_run(team, &barrier), TUTTI_OK);
         outcome.team.reset();
@@ -288,16 +283,16 @@ class CreationWithMulticast : public ::testing::TestWithParam<Case> {
 TEST_P(CreationWithMulticast, AllOrNothing) {
     const Case& one = GetParam();
     for (const uint32_t victim : {0u, one.ranks - 1}) {  // carries for its node, or does not
-        std::set<tutti_multicast_state> seen;
+        std::set<std::string> seen;
         fail_each("TUTTI_MCAST_OVER=udp", victim, 4,
                   [&](const Outcome& outcome, const Outcome& first) {
                       EXPECT_EQ(outcome.multicast, first.multicast);
                       if (outcome.status == TUTTI_OK) seen.insert(outcome.multicast);
                   });
         if (HasFailure()) return;
-        EXPECT_EQ(seen.count(TUTTI_MULTICAST_ON), 1u);
+        EXPECT_EQ(seen.count("on"), 1u);
         if (std::getenv("TESTS_BRIEF")) continue;  // may step over the few allocations that matter
-        EXPECT_EQ(seen.count(TUTTI_MULTICAST_OFF), one.for_good ? 0u : 1u);
+        EXPECT_EQ(seen.count("off"), one.for_good ? 0u : 1u);
     }
 }
 
@@ -305,17 +300,17 @@ TEST_P(CreationWithMulticast, AllOrNothing) {
 TEST_P(CreationWithMulticast, OverBothFabricsAllChooseAlike) {
     const Case& one = GetParam();
     for (const uint32_t victim : {0u, one.ranks - 1}) {
-        std::set<tutti_multicast_fabric> seen;
+        std::set<std::string> seen;
         fail_each("TUTTI_MCAST_OVER=auto", victim, 9,
                   [&](const Outcome& outcome, const Outcome& first) {
                       EXPECT_EQ(outcome.multicast, first.multicast);
                       EXPECT_EQ(outcome.fabric, first.fabric);
-                      if (outcome.multicast == TUTTI_MULTICAST_ON) seen.insert(outcome.fabric);
+                      if (outcome.multicast == "on") seen.insert(outcome.fabric);
                   });
         if (HasFailure()) return;
-        EXPECT_EQ(seen.count(TUTTI_MULTICAST_UDP), 1u);
+        EXPECT_EQ(seen.count("udp"), 1u);
         if (std::getenv("TESTS_BRIEF")) continue;  // may step over the few allocations that matter
-        EXPECT_EQ(seen.count(TUTTI_MULTICAST_VERBS), one.for_good ? 0u : 1u);
+        EXPECT_EQ(seen.count("verbs"), one.for_good ? 0u : 1u);
     }
 }
 
@@ -325,7 +320,7 @@ class CreationWithVerbs : public ::testing::TestWithParam<Case> {};
 TEST_P(CreationWithVerbs, AllOrNothing) {
     const Case& one = GetParam();
     for (const uint32_t victim : {0u, one.ranks - 1}) {
-        std::set<tutti_verbs_state> seen;
+        std::set<std::string> seen;
         for (long at = 0;; at += std::getenv("TESTS_LONG") ? 1 : 9) {
             FakeNetwork network(one.ranks, 1);
             network.on_use = [](bool is_begun) {
@@ -349,8 +344,8 @@ TEST_P(CreationWithVerbs, AllOrNothing) {
             if (HasFailure()) return;
             if (!came_to_it) break;
         }
-        EXPECT_EQ(seen.count(TUTTI_VERBS_ON), 1u);
-        EXPECT_EQ(seen.count(TUTTI_VERBS_OFF), one.for_good ? 0u : 1u);
+        EXPECT_EQ(seen.count("on"), 1u);
+        EXPECT_EQ(seen.count("off"), one.for_good ? 0u : 1u);
     }
 }
 

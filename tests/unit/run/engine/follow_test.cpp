@@ -107,7 +107,8 @@ std::vector<FollowTrace> run_loop(const Exchanges& exchanges, const Settings& se
             const auto begin = Clock::now();
             ASSERT_EQ(tutti_run(team, &call), TUTTI_OK)
                 << describe(exchange->spec()) << replay(seed) << tutti_team_message(team);
-            pace.learn(Clock::now() - begin, info_of(team).latency_ns);
+            const auto took = Clock::now() - begin;
+            pace.learn(took, static_cast<uint64_t>(multicast_of(team).real("latency_s") * 1e9));
             ASSERT_EQ(exchange->check(rank), "") << describe(exchange->spec()) << replay(seed);
             traces[rank].ran.emplace_back(tutti_team_ran(team));
             for (const tutti_collective one : {TUTTI_BARRIER, TUTTI_ALLREDUCE}) {

@@ -12,17 +12,13 @@
 
 #include "conformance/mailbox.h"
 #include "unit/run/engine/crew.h"
+#include "unit/run/engine/told.h"
 
 namespace tutti::test {
 
 using Settings = std::vector<const char*>;
 
-inline tutti_multicast_info info_of(tutti_team* team) {
-    tutti_multicast_info info{};
-    info.struct_bytes = sizeof(info);
-    EXPECT_EQ(tutti_team_multicast(team, &info), TUTTI_OK);
-    return info;
-}
+inline Told multicast_of(const tutti_team* team) { return told(team, "multicast"); }
 
 // Ranks that meet more than once.
 struct Job {
@@ -42,10 +38,11 @@ struct Job {
             body(rank, made.team.get());
         });
     }
-    std::vector<tutti_multicast_info> infos() {
-        std::vector<tutti_multicast_info> all(ranks);
+    // What each rank of a team tells of its multicast.
+    std::vector<Told> multicasts() {
+        std::vector<Told> all(ranks);
         run([&](uint32_t rank, tutti_team* team) {
-            all[rank] = info_of(team);
+            all[rank] = multicast_of(team);
             const tutti_call barrier{};
             EXPECT_EQ(tutti_run(team, &barrier), TUTTI_OK);
         });

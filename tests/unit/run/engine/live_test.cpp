@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <barrier>
 #include <chrono>
-#include <cstring>
 #include <thread>
 
 #include "base/prng.h"
@@ -17,6 +17,7 @@
 #include "unit/run/engine/exchanges.h"
 #include "unit/run/engine/hosts.h"
 #include "unit/run/engine/later.h"
+#include "unit/run/engine/told.h"
 
 namespace tutti::test {
 namespace {
@@ -27,25 +28,13 @@ constexpr const char* kNoMulticast = "TUTTI_MCAST=off";
 // Enough for the first batches.
 constexpr int kCalls = 1500;
 
-tutti_tuning_info tuning_of(tutti_team* team, uint32_t kind) {
-    tutti_tuning_info info{};
-    info.struct_bytes = sizeof(info);
-    EXPECT_EQ(tutti_team_tuning(team, kind, &info), TUTTI_OK);
-    return info;
-}
-
-std::vector<tutti_tuning_info> tunings_of(tutti_team* team) {
-    std::vector<tutti_tuning_info> all;
-    const uint32_t kinds = tuning_of(team, 0).kinds;
-    for (uint32_t kind = 0; kind < kinds; ++kind) all.push_back(tuning_of(team, kind));
-    return all;
-}
+std::vector<Told> tunings_of(const tutti_team* team) { return all_told(team, "tuning/calls"); }
 
 // Of what a rank found in the calls: how each ended, and by what it ran.
 struct Trace {
     std::vector<tutti_status> ends;
     std::vector<std::string> ran;
-    std::vector<tutti_tuning_info> found;
+    std::vector<Told> found;
 };
 
 // An embedder whose own collectives are barriers of some length. They move nothing.
@@ -109,9 +98,12 @@ void expect_alike(const std::vector<Trace>& traces, uint64_t seed) {
         EXPECT_EQ(trace.ran, traces[0].ran) << replay(seed);
         ASSERT_EQ(trace.found.size(), traces[0].found.size());
         for (size_t kind = 0; kind < trace.found.size(); ++kind) {
-            EXPECT_EQ(
-                std::memcmp(&trace.found[kind], &traces[0].found[kind], sizeof(tutti_tuning_info)),
-                0)
+            const auto& facts = trace.found[kind].row().facts;
+            const auto& first = traces[0].found[kind].row().facts;
+            EXPECT_TRUE(std::ranges::equal(facts, first,
+                                           [](const Fact& a, const Fact& b) {
+                                               return a.name == b.name && a.value == b.value;
+                                           }))
                 << kind << replay(seed);
         }
     }
@@ -128,8 +120,8 @@ std::vector<Spec> draw_specs(uint32_t ranks, uint64_t seed) {
 
 uint64_t tried(const Trace& trace) {
     uint64_t ways = 0;
-    for (const tutti_tuning_info& info : trace.found) {
-        for (const tutti_tuning_way& way : info.way) ways += way.ns > 0 ? 1 : 0;
+    for (const Told& kind : trace.found) {
+        for (const Fact& fact : kind.row().facts) ways += fact.name.ends_with("/seconds") ? 1 : 0;
     }
     return ways;
 }
@@ -164,7 +156,7 @@ TEST(LiveTuning, OnlyWhereItIsWanted) {
         EXPECT_EQ(run_barriers({kNoMulticast, kLive, "TUTTI_CHECK=1"}, apart)[0].found.size(), 0u);
         const auto traces = run_barriers({kNoMulticast, kLive}, apart);
         ASSERT_EQ(traces[0].found.size(), 1u);
-        EXPECT_GT(traces[0].found[0].ways, 1u);
+        EXPECT_GT(traces[0].found[0].number("ways"), 1u);
         EXPECT_GT(tried(traces[0]), 0u);
     }
 }
@@ -173,11 +165,11 @@ TEST(LiveTuning, WhatTheUserHasDecidedStays) {
     for (const char* said : {"TUTTI_BARRIER=dissemination", "TUTTI_BARRIER=host"}) {
         const auto traces = run_barriers({kNoMulticast, kLive, said}, 1);
         ASSERT_EQ(traces[0].found.size(), 1u);
-        EXPECT_EQ(traces[0].found[0].ways, 1u) << said;
-        EXPECT_EQ(traces[0].found[0].in_use, 0u);
+        EXPECT_EQ(traces[0].found[0].number("ways"), 1u) << said;
+        EXPECT_EQ(traces[0].found[0].text("runs_by"), traces[0].found[0].text("first"));
     }
     const auto on_one_host = run_barriers({kLive, "TUTTI_BARRIER=node"}, 0);
-    EXPECT_EQ(on_one_host[0].found[0].ways, 1u);
+    EXPECT_EQ(on_one_host[0].found[0].number("ways"), 1u);
 }
 
 // The host MPI's own is no candidate where there is no MPI below Tutti.
@@ -189,8 +181,10 @@ TEST(LiveTuning, WithoutAHost) {
             [&](uint32_t, tutti_team* team, Meeting::Seat&) {
                 const tutti_call barrier{};
                 for (int i = 0; i < kCalls; ++i) ASSERT_EQ(tutti_run(team, &barrier), TUTTI_OK);
-                for (const tutti_tuning_way& way : tuning_of(team, 0).way) {
-                    EXPECT_STRNE(way.name, "host");
+                for (const Told& kind : tunings_of(team)) {
+                    for (const Fact& fact : kind.row().facts) {
+                        EXPECT_NE(fact.value, Fact::Value("host")) << fact.name;
+                    }
                 }
             },
             apart);
@@ -205,7 +199,7 @@ TEST(LiveTuning, ReproducibleReductionsStay) {
         const auto traces =
             run_loop({spec}, {kNoMulticast, kLiveAll, "TUTTI_REPRODUCIBLE=1"}, 3, 1, apart, false);
         ASSERT_EQ(traces[0].found.size(), 1u);
-        EXPECT_EQ(traces[0].found[0].ways, 1u);
+        EXPECT_EQ(traces[0].found[0].number("ways"), 1u);
     }
 }
 
@@ -223,7 +217,7 @@ TEST(LiveTuning, CallsThatMembersMayTakeForOthersStay) {
             gather.bytes = rank == 0 && i % 100 == 99 ? 16 : 8;
             ASSERT_EQ(tutti_run(team, &gather), TUTTI_OK) << tutti_team_message(team);
         }
-        EXPECT_EQ(tuning_of(team, 0).kinds, 0u);
+        EXPECT_TRUE(tunings_of(team).empty());
         const tutti_call barrier{};
         ASSERT_GE(tutti_run(team, &barrier), TUTTI_OK);
     });
@@ -273,7 +267,7 @@ TEST(LiveTuning, NotWhereThereAreTracks) {
         ASSERT_EQ(made.status, TUTTI_OK) << made.message;
         const tutti_call barrier{};
         for (int i = 0; i < kCalls; ++i) ASSERT_EQ(tutti_run(made.team.get(), &barrier), TUTTI_OK);
-        EXPECT_EQ(tuning_of(made.team.get(), 0).kinds, 0u);
+        EXPECT_TRUE(tunings_of(made.team.get()).empty());
     });
 }
 
@@ -293,16 +287,6 @@ TEST(LiveTuning, NobodyIsLeftWaiting) {
                 apart);
         }
     }
-}
-
-TEST(LiveTuning, AQuestionOfAnotherVersionIsRefused) {
-    Job job(2, {kLive});
-    job.run([&](uint32_t, tutti_team* team) {
-        tutti_tuning_info info{};
-        EXPECT_EQ(tutti_team_tuning(team, 0, &info), TUTTI_ERR_ARGUMENT);
-        EXPECT_EQ(tutti_team_tuning(team, 0, nullptr), TUTTI_ERR_ARGUMENT);
-        EXPECT_EQ(tuning_of(team, 7).kinds, 0u);
-    });
 }
 
 }  // namespace

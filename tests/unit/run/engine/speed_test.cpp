@@ -35,17 +35,18 @@ void run_allreduce(tutti_team* team, size_t words) {
 struct Speeds {
     explicit Speeds(size_t ranks) : latencies(ranks), rates(ranks) {}
     void note(uint32_t rank, tutti_team* team) {
-        const tutti_multicast_info info = info_of(team);
-        latencies[rank] = info.message_latency_ns;
-        rates[rank] = info.message_bytes_per_s;
+        const Told info = multicast_of(team);
+        latencies[rank] = info.real("message_latency_s");
+        rates[rank] = info.number("message_bytes_per_s");
     }
     void expect_known() const {
-        EXPECT_GT(latencies[0], 0u);
+        EXPECT_GT(latencies[0], 0);
         EXPECT_GT(rates[0], 0u);
-        EXPECT_EQ(latencies, std::vector<uint64_t>(latencies.size(), latencies[0]));
+        EXPECT_EQ(latencies, std::vector<double>(latencies.size(), latencies[0]));
         EXPECT_EQ(rates, std::vector<uint64_t>(rates.size(), rates[0]));
     }
-    std::vector<uint64_t> latencies, rates;
+    std::vector<double> latencies;
+    std::vector<uint64_t> rates;
 };
 
 // All members know the same, the last of an odd number too, which measures nothing. A later team of
@@ -56,7 +57,7 @@ TEST(Speed, OnceForASetOfHosts) {
     Speeds first(5), second(5);
     const auto body = [](Speeds& speeds, uint32_t expected) {
         return [&speeds, expected](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
-            EXPECT_EQ(info_of(team).message_bytes_per_s, 0u);
+            EXPECT_EQ(multicast_of(team).number("message_bytes_per_s"), 0u);
             const uint32_t rounds = seat.round;
             run_bcast(rank, team, 2);
             EXPECT_EQ(seat.round, rounds + expected);
@@ -91,10 +92,10 @@ TEST(Speed, WhenCallsComeOften) {
         for (int i = 0; i < 300; ++i) run_allreduce(team, 2);
         for (int i = 0; i < 256; ++i) run_bcast(rank, team, 2);
         EXPECT_EQ(seat.round, rounds);
-        EXPECT_EQ(info_of(team).message_bytes_per_s, 0u);
+        EXPECT_EQ(multicast_of(team).number("message_bytes_per_s"), 0u);
         run_bcast(rank, team, 2);
         EXPECT_EQ(seat.round, rounds + kMeasuring);
-        EXPECT_GT(info_of(team).message_bytes_per_s, 0u);
+        EXPECT_GT(multicast_of(team).number("message_bytes_per_s"), 0u);
     });
     // Long ones sooner.
     run_later(3, {kNoMulticast}, [](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
@@ -145,14 +146,14 @@ TEST(Speed, NotWhereItHasNoSay) {
             const uint32_t rounds = seat.round;
             for (int i = 0; i < 300; ++i) run_bcast(rank, team, 2);
             EXPECT_EQ(seat.round, rounds);
-            EXPECT_EQ(info_of(team).message_bytes_per_s, 0u);
+            EXPECT_EQ(multicast_of(team).number("message_bytes_per_s"), 0u);
         });
     }
     // A preset's figures are nobody's own.
     run_later(3, {kPriced, kNoMulticast, "TUTTI_RULES_TEXT=parameters = \"ethernet-10g\"\n"},
               [](uint32_t rank, tutti_team* team, Meeting::Seat&) {
                   run_bcast(rank, team, 2);
-                  EXPECT_GT(info_of(team).message_bytes_per_s, 0u);
+                  EXPECT_GT(multicast_of(team).number("message_bytes_per_s"), 0u);
               });
 }
 
@@ -215,16 +216,16 @@ TEST(Speed, WithRequestsUnderWay) {
 // Multicast that comes later is compared with what is known.
 TEST(Speed, HoldsBesideMulticast) {
     Speeds before(4), after(4);
-    run_later(4, {kPriced, "TUTTI_MCAST_IF=lo"},
-              [&](uint32_t rank, tutti_team* team, Meeting::Seat&) {
-                  run_bcast(rank, team, size_t{1} << 18);
-                  before.note(rank, team);
-                  EXPECT_EQ(info_of(team).state, TUTTI_MULTICAST_LATER);
-                  for (int i = 0; i < 4; ++i) run_bcast(rank, team, size_t{1} << 18);
-                  EXPECT_EQ(info_of(team).state, TUTTI_MULTICAST_ON) << info_of(team).reason;
-                  after.note(rank, team);
-                  run_bcast(rank, team, size_t{1} << 18);
-              });
+    run_later(
+        4, {kPriced, "TUTTI_MCAST_IF=lo"}, [&](uint32_t rank, tutti_team* team, Meeting::Seat&) {
+            run_bcast(rank, team, size_t{1} << 18);
+            before.note(rank, team);
+            EXPECT_EQ(multicast_of(team).text("state"), "later");
+            for (int i = 0; i < 4; ++i) run_bcast(rank, team, size_t{1} << 18);
+            EXPECT_EQ(multicast_of(team).text("state"), "on") << multicast_of(team).text("reason");
+            after.note(rank, team);
+            run_bcast(rank, team, size_t{1} << 18);
+        });
     before.expect_known();
     EXPECT_EQ(after.latencies, before.latencies);
     EXPECT_EQ(after.rates, before.rates);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -65,21 +66,21 @@ TEST(UdMulticast, AllOfATeamHaveIt) {
         FakeUdRules rules;
         rules.is_ethernet = is_ethernet;
         UdJob job(std::vector<Fake>(5, make_fake(rules)), {kOverVerbs}, 3);
-        const auto infos = job.infos();
+        const auto infos = job.multicasts();
         int carriers = 0;
-        for (const tutti_multicast_info& info : infos) {
-            EXPECT_EQ(info.state, TUTTI_MULTICAST_ON) << info.reason;
-            EXPECT_EQ(info.fabric, TUTTI_MULTICAST_VERBS);
-            EXPECT_STREQ(info.no_verbs, "");
-            EXPECT_STREQ(info.address, infos[0].address);
-            EXPECT_EQ(std::string(info.address).find("port"), std::string::npos);
-            EXPECT_GT(info.bytes_per_s, 0u);
-            carriers += info.carries;
+        for (const Told& info : infos) {
+            EXPECT_EQ(info.text("state"), "on") << info.text("reason");
+            EXPECT_EQ(info.text("over"), "verbs");
+            EXPECT_EQ(info.text("no_verbs"), "");
+            EXPECT_EQ(info.text("address"), infos[0].text("address"));
+            EXPECT_EQ(info.text("address").find("port"), std::string::npos);
+            EXPECT_GT(info.number("bytes_per_s"), 0u);
+            carriers += info.has("data_packets") ? 1 : 0;
         }
         EXPECT_EQ(carriers, 3);
-        EXPECT_NE(std::string(infos[0].interface_name).find("unreliable datagrams of 2048 bytes"),
+        EXPECT_NE(infos[0].text("interface").find("unreliable datagrams of 2048 bytes"),
                   std::string::npos)
-            << infos[0].interface_name;
+            << infos[0].text("interface");
         EXPECT_TRUE(job.log.is_empty()) << job.log.lines()[0];
     }
 }
@@ -125,12 +126,12 @@ TEST(UdMulticast, WhatOneMemberHasNotKeepsAllFromItAndUdpCarries) {
     for (const Obstacle& one : obstacles()) {
         UdJob job(one.fakes, one.settings);
         for (int team = 0; team < 2; ++team) {
-            const auto infos = job.infos();
-            for (const tutti_multicast_info& info : infos) {
-                EXPECT_EQ(info.state, TUTTI_MULTICAST_ON) << info.reason;
-                EXPECT_EQ(info.fabric, TUTTI_MULTICAST_UDP) << one.reason;
-                EXPECT_TRUE(std::string(info.no_verbs).starts_with(one.reason)) << info.no_verbs;
-                EXPECT_STREQ(info.no_verbs, infos[0].no_verbs);
+            const auto infos = job.multicasts();
+            for (const Told& info : infos) {
+                EXPECT_EQ(info.text("state"), "on") << info.text("reason");
+                EXPECT_EQ(info.text("over"), "udp") << one.reason;
+                EXPECT_TRUE(info.text("no_verbs").starts_with(one.reason)) << info.text("no_verbs");
+                EXPECT_EQ(info.text("no_verbs"), infos[0].text("no_verbs"));
             }
         }
         const auto lines = job.log.lines();
@@ -170,25 +171,30 @@ void slow_down_udp(UdJob& job, const What& what) {
     }
 }
 
-Predicted predicted(const tutti_multicast_info& info, tutti_multicast_fabric fabric) {
-    return {info.predicted_short_ns[fabric], info.predicted_long_ns[fabric]};
+// 0: there was no choice.
+Predicted predicted(const Told& info, const char* fabric) {
+    const auto ns = [&](const char* what) {
+        const double seconds = info.real(std::string("predicted/") + fabric + what);
+        return static_cast<uint64_t>(std::llround(seconds * 1e9));
+    };
+    return {ns("/short_s"), ns("/long_s")};
 }
 
 // What all members say of the choice: the same, and that it is the one to which the figures lead.
-void expect_one_choice(const std::vector<tutti_multicast_info>& infos) {
-    for (const tutti_multicast_info& info : infos) {
-        const Predicted verbs = predicted(info, TUTTI_MULTICAST_VERBS);
-        const Predicted udp = predicted(info, TUTTI_MULTICAST_UDP);
-        const bool is_udp = info.fabric == TUTTI_MULTICAST_UDP;
-        EXPECT_EQ(info.state, TUTTI_MULTICAST_ON) << info.reason;
-        EXPECT_EQ(info.fabric, infos[0].fabric);
-        EXPECT_EQ(verbs, predicted(infos[0], TUTTI_MULTICAST_VERBS));
-        EXPECT_EQ(udp, predicted(infos[0], TUTTI_MULTICAST_UDP));
+void expect_one_choice(const std::vector<Told>& infos) {
+    for (const Told& info : infos) {
+        const Predicted verbs = predicted(info, "verbs");
+        const Predicted udp = predicted(info, "udp");
+        const bool is_udp = info.text("over") == "udp";
+        EXPECT_EQ(info.text("state"), "on") << info.text("reason");
+        EXPECT_EQ(info.text("over"), infos[0].text("over"));
+        EXPECT_EQ(verbs, predicted(infos[0], "verbs"));
+        EXPECT_EQ(udp, predicted(infos[0], "udp"));
         EXPECT_NE(verbs, Predicted{});
         EXPECT_NE(udp, Predicted{});
         EXPECT_EQ(multicast::is_udp_faster(verbs, udp), is_udp);
-        EXPECT_STREQ(info.no_verbs, is_udp ? "UDP is predicted to be faster" : "");
-        EXPECT_STREQ(info.no_udp, "");
+        EXPECT_EQ(info.text("no_verbs"), is_udp ? "UDP is predicted to be faster" : "");
+        EXPECT_EQ(info.text("no_udp"), "");
     }
 }
 
@@ -207,16 +213,16 @@ TEST(UdMulticast, UdpCarriesWhereItIsPredictedFaster) {
     std::vector<transport::carrier::Address> before;
     for (uint32_t rank = 0; rank < kRanks; ++rank) before.push_back(port_of(rank));
     for (int team = 0; team < 2; ++team) {
-        std::vector<tutti_multicast_info> infos(kRanks);
+        std::vector<Told> infos(kRanks);
         job.run([&](uint32_t rank, tutti_team* own) {
             run_bcast(rank, own, 30'000);
-            infos[rank] = info_of(own);
+            infos[rank] = multicast_of(own);
             EXPECT_EQ(port_of(rank), before[rank]);
             const tutti_call barrier{};
             ASSERT_EQ(tutti_run(own, &barrier), TUTTI_OK);
         });
-        EXPECT_EQ(infos[0].fabric, TUTTI_MULTICAST_UDP);
-        EXPECT_GT(infos[0].data_packets, 0u);
+        EXPECT_EQ(infos[0].text("over"), "udp");
+        EXPECT_GT(infos[0].number("data_packets"), 0u);
         expect_one_choice(infos);
         EXPECT_EQ(fake->attachments(), 0u);
     }
@@ -230,15 +236,15 @@ TEST(UdMulticast, VerbsCarryWhereTheyArePredictedFaster) {
     UdJob job(std::vector<Fake>(5, fake), {kOverFaster, "TUTTI_BCAST=multicast"}, 3);
     slow_down_udp(job, kSlowBytesPerS);
     for (int team = 0; team < 2; ++team) {
-        std::vector<tutti_multicast_info> infos(job.ranks);
+        std::vector<Told> infos(job.ranks);
         job.run([&](uint32_t rank, tutti_team* own) {
             run_bcast(rank, own, 30'000);
-            infos[rank] = info_of(own);
+            infos[rank] = multicast_of(own);
             const tutti_call barrier{};
             ASSERT_EQ(tutti_run(own, &barrier), TUTTI_OK);
         });
-        EXPECT_EQ(infos[0].fabric, TUTTI_MULTICAST_VERBS);
-        EXPECT_GT(infos[0].data_packets, 0u);
+        EXPECT_EQ(infos[0].text("over"), "verbs");
+        EXPECT_GT(infos[0].number("data_packets"), 0u);
         expect_one_choice(infos);
     }
     EXPECT_EQ(fake->fault(), "");
@@ -256,7 +262,7 @@ TEST(UdMulticast, AllMembersChooseAlike) {
         const auto ranks = static_cast<uint32_t>(2 + seed % 4);
         const Fake fake = make_fake(rules);
         UdJob job(std::vector<Fake>(ranks, fake), {kOverFaster});
-        for (int team = 0; team < 3; ++team) expect_one_choice(job.infos());
+        for (int team = 0; team < 3; ++team) expect_one_choice(job.multicasts());
         EXPECT_EQ(fake->fault(), "");
     }
 }
@@ -267,15 +273,15 @@ TEST(UdMulticast, ATeamThatComesBackChoosesAgain) {
     const Fake fake = make_slow_fake();
     UdJob job(std::vector<Fake>(kRanks, fake), {kOverFaster, "TUTTI_BCAST=multicast",
                                                 "TUTTI_FAULTS=fail:400", "TUTTI_ARRIVALS=off"});
-    std::vector<tutti_multicast_info> infos(kRanks);
+    std::vector<Told> infos(kRanks);
     run_later(job, [&](uint32_t rank, tutti_team* team, Meeting::Seat&) {
-        for (uint32_t i = 0; infos[rank].returns == 0; ++i) {
+        for (uint32_t i = 0; infos[rank].number("returns") == 0; ++i) {
             ASSERT_LT(i, 20'000u) << "it is never tried";
             run_bcast(rank, team, 300);
-            infos[rank] = info_of(team);
+            infos[rank] = multicast_of(team);
         }
     });
-    EXPECT_EQ(infos[0].fabric, TUTTI_MULTICAST_UDP);
+    EXPECT_EQ(infos[0].text("over"), "udp");
     expect_one_choice(infos);
     EXPECT_EQ(fake->attachments(), 0u);
     EXPECT_EQ(fake->fault(), "");
@@ -286,7 +292,7 @@ TEST(UdMulticast, ManyTeamsMayChoose) {
     UdJob job(std::vector<Fake>(4, make_slow_fake()), {kOverFaster, "TUTTI_MEMORY=16M"}, 2);
     for (int team = 0; team < 40; ++team) {
         SCOPED_TRACE(team);
-        expect_one_choice(job.infos());
+        expect_one_choice(job.multicasts());
     }
 }
 
@@ -299,16 +305,16 @@ TEST(UdMulticast, VerbsStayWhereUdpCannotBeTried) {
         UdJob job(std::vector<Fake>(4, fake), settings, 2);
         if (is_opened) slow_down_udp(job, std::string("no way there"));
         for (int team = 0; team < 2; ++team) {
-            const auto infos = job.infos();
-            for (const tutti_multicast_info& info : infos) {
-                EXPECT_EQ(info.state, TUTTI_MULTICAST_ON) << info.reason;
-                EXPECT_EQ(info.fabric, TUTTI_MULTICAST_VERBS) << info.no_verbs;
-                EXPECT_STREQ(info.no_verbs, "");
-                EXPECT_STREQ(info.no_udp, infos[0].no_udp);
-                const std::string why = info.no_udp;
+            const auto infos = job.multicasts();
+            for (const Told& info : infos) {
+                EXPECT_EQ(info.text("state"), "on") << info.text("reason");
+                EXPECT_EQ(info.text("over"), "verbs") << info.text("no_verbs");
+                EXPECT_EQ(info.text("no_verbs"), "");
+                EXPECT_EQ(info.text("no_udp"), infos[0].text("no_udp"));
+                const std::string why = info.text("no_udp");
                 EXPECT_TRUE(why.starts_with("pretended host 0: ")) << why;
                 EXPECT_NE(why.find(is_opened ? "no way there" : "nosuch0"), std::string::npos);
-                EXPECT_EQ(predicted(info, TUTTI_MULTICAST_VERBS), Predicted{});
+                EXPECT_EQ(predicted(info, "verbs"), Predicted{});
             }
         }
         EXPECT_EQ(fake->fault(), "");
@@ -320,21 +326,21 @@ TEST(UdMulticast, VerbsStayWhereUdpCannotBeTried) {
 TEST(UdMulticast, NothingIsComparedWhereOneIsAskedFor) {
     for (const char* over : {kOverVerbs, "TUTTI_MCAST_OVER=udp"}) {
         UdJob job(std::vector<Fake>(2, make_slow_fake()), {over});
-        for (const tutti_multicast_info& info : job.infos()) {
+        for (const Told& info : job.multicasts()) {
             const bool is_verbs = over == kOverVerbs;
-            EXPECT_EQ(info.fabric, is_verbs ? TUTTI_MULTICAST_VERBS : TUTTI_MULTICAST_UDP);
-            EXPECT_STREQ(info.no_verbs, "");
-            EXPECT_STREQ(info.no_udp, "");
-            EXPECT_EQ(predicted(info, TUTTI_MULTICAST_UDP), Predicted{});
+            EXPECT_EQ(info.text("over"), is_verbs ? "verbs" : "udp");
+            EXPECT_EQ(info.text("no_verbs"), "");
+            EXPECT_EQ(info.text("no_udp"), "");
+            EXPECT_EQ(predicted(info, "udp"), Predicted{});
         }
     }
 }
 
 TEST(UdMulticast, TheGroupsAddressHoldsForBoth) {
     UdJob job(std::vector<Fake>(2, make_fake()), {kOverVerbs, "TUTTI_MCAST_ADDRESS=239.1.2.3"});
-    for (const tutti_multicast_info& info : job.infos()) {
-        EXPECT_EQ(info.fabric, TUTTI_MULTICAST_VERBS) << info.no_verbs;
-        EXPECT_STREQ(info.address, "239.1.2.3");
+    for (const Told& info : job.multicasts()) {
+        EXPECT_EQ(info.text("over"), "verbs") << info.text("no_verbs");
+        EXPECT_EQ(info.text("address"), "239.1.2.3");
     }
 }
 
@@ -352,9 +358,9 @@ TEST(UdMulticast, WithoutUdpEitherBothReasonsAreSaid) {
                           is_ipv6 ? "TUTTI_MCAST_ADDRESS=ff15::7" : "TUTTI_MCAST_TTL=1"});
         const std::string wanted =
             std::string("by verbs: pretended host 0: ") + why + "; by UDP: pretended host 0: ";
-        for (const tutti_multicast_info& info : job.infos()) {
-            EXPECT_EQ(info.state, TUTTI_MULTICAST_OFF);
-            const std::string reason = info.reason;
+        for (const Told& info : job.multicasts()) {
+            EXPECT_EQ(info.text("state"), "off");
+            const std::string reason = info.text("reason");
             EXPECT_TRUE(reason.starts_with(wanted)) << reason;
             EXPECT_NE(reason.find("nosuch0"), std::string::npos) << reason;
         }
@@ -387,9 +393,10 @@ TEST(UdMulticast, CallsAreRight) {
         UdJob job(std::vector<Fake>(ranks, fake), settings, 2 + seed % (ranks - 1));
         std::atomic<uint64_t> packets = 0;
         job.run([&](uint32_t rank, tutti_team* team) {
-            ASSERT_EQ(info_of(team).fabric, TUTTI_MULTICAST_VERBS) << info_of(team).no_verbs;
+            ASSERT_EQ(multicast_of(team).text("over"), "verbs")
+                << multicast_of(team).text("no_verbs");
             run_all(exchanges, rank, team, replay(seed));
-            packets += info_of(team).data_packets;
+            packets += multicast_of(team).number("data_packets");
         });
         EXPECT_GT(packets, 0u) << replay(seed);
         EXPECT_TRUE(job.log.is_empty()) << job.log.lines()[0];
@@ -407,7 +414,7 @@ TEST(UdMulticast, TwoJobsOfOneAddressLeaveEachOtherAlone) {
                     {std::vector<Fake>(kRanks, fake), settings}};
     // Both have their groups before either sends.
     std::barrier<> both(2 * kRanks);
-    std::vector<tutti_multicast_info> infos(2 * kRanks);
+    std::vector<Told> infos(2 * kRanks);
     run_threads(2, [&](uint32_t which) {
         jobs[which].run([&](uint32_t rank, tutti_team* team) {
             both.arrive_and_wait();
@@ -419,20 +426,20 @@ TEST(UdMulticast, TwoJobsOfOneAddressLeaveEachOtherAlone) {
             }
             both.arrive_and_wait();
             // The service may not have been woken yet for what the other job sent last.
-            tutti_multicast_info& info = infos[which * kRanks + rank];
-            for (int looks = 0; looks < 1'000'000 && info.ungrouped == 0; ++looks) {
-                info = info_of(team);
+            Told& info = infos[which * kRanks + rank];
+            for (int looks = 0; looks < 1'000'000 && info.number("ungrouped") == 0; ++looks) {
+                info = multicast_of(team);
                 std::this_thread::yield();
             }
         });
     });
-    for (const tutti_multicast_info& info : infos) {
-        EXPECT_EQ(info.fabric, TUTTI_MULTICAST_VERBS) << info.no_verbs;
-        EXPECT_STREQ(info.address, "239.1.2.3");
-        EXPECT_GE(info.ungrouped, 1u);
-        EXPECT_EQ(info.rejected, 0u);
-        EXPECT_EQ(info.malformed, 0u);
-        EXPECT_EQ(info.failures, 0u);
+    for (const Told& info : infos) {
+        EXPECT_EQ(info.text("over"), "verbs") << info.text("no_verbs");
+        EXPECT_EQ(info.text("address"), "239.1.2.3");
+        EXPECT_GE(info.number("ungrouped"), 1u);
+        EXPECT_EQ(info.number("rejected"), 0u);
+        EXPECT_EQ(info.number("malformed"), 0u);
+        EXPECT_EQ(info.number("failures"), 0u);
     }
     EXPECT_EQ(fake->fault(), "");
 }
@@ -528,13 +535,13 @@ TEST(UdMulticast, AnRgmBarrierIsAMessageARankAndOneMulticast) {
             const tutti_p2p p2p = own.callbacks();
             const Made made = make_team(job.contexts[rank].get(), meeting, rank, "the crew", &p2p);
             ASSERT_EQ(made.status, TUTTI_OK) << made.message;
-            ASSERT_EQ(info_of(made.team.get()).fabric, TUTTI_MULTICAST_VERBS);
+            ASSERT_EQ(multicast_of(made.team.get()).text("over"), "verbs");
             own.sends = own.recvs = 0;
             const tutti_call barrier{};
             for (uint64_t i = 0; i < kBarriers; ++i) {
                 ASSERT_EQ(tutti_run(made.team.get(), &barrier), TUTTI_OK);
             }
-            EXPECT_EQ(info_of(made.team.get()).losses, 0u);
+            EXPECT_EQ(multicast_of(made.team.get()).number("losses"), 0u);
         });
         for (uint32_t rank = 0; rank < ranks; ++rank) {
             EXPECT_EQ(messages[rank].sends, rank == 0 ? 0 : kBarriers) << rank;

@@ -19,6 +19,7 @@
 #include "unit/run/engine/fake_network.h"
 #include "unit/run/engine/hosts.h"
 #include "unit/run/engine/later.h"
+#include "unit/run/engine/told.h"
 
 namespace tutti::test {
 namespace {
@@ -81,12 +82,7 @@ struct Cluster {
     std::unique_ptr<engine::Context> context;
 };
 
-tutti_verbs_info verbs_of(const tutti_team* team) {
-    tutti_verbs_info info{};
-    info.struct_bytes = sizeof(info);
-    EXPECT_EQ(tutti_team_verbs(team, &info), TUTTI_OK);
-    return info;
-}
+Told verbs_of(const tutti_team* team) { return told(team, "verbs"); }
 
 tutti_status add_up(tutti_team* team, std::vector<uint32_t>& values) {
     tutti_call call{};
@@ -114,8 +110,8 @@ void run_random_mixed(uint64_t count, bool has_long, uint32_t on_node = 0, bool 
         Cluster cluster(ranks, settings, seed, on_node);
         const Exchanges exchanges = draw_exchanges(prng, ranks, 12);
         cluster.run([&](uint32_t rank, tutti_team* team) {
-            ASSERT_EQ(verbs_of(team).state, TUTTI_VERBS_ON) << verbs_of(team).reason;
-            EXPECT_EQ(verbs_of(team).polls_tails, has_tails && on_node == 0 ? 1u : 0u);
+            ASSERT_EQ(verbs_of(team).text("state"), "on") << verbs_of(team).text("reason");
+            EXPECT_EQ(verbs_of(team).flag("polls_tails"), has_tails && on_node == 0);
             run_all(exchanges, rank, team, hosts + replay(seed));
         });
         EXPECT_EQ(cluster.network.fault(), "") << replay(seed);
@@ -138,13 +134,13 @@ TEST(Verbs, InALargeTeamSomeMessagesGoAsBefore) {
     const Exchanges exchanges = draw_exchanges(prng, kRanks, 6);
     std::atomic<uint32_t> all = 0;
     cluster.run([&](uint32_t rank, tutti_team* team) {
-        const tutti_verbs_info info = verbs_of(team);
-        EXPECT_EQ(info.state, TUTTI_VERBS_ON) << info.reason;
-        EXPECT_STREQ(info.port, "fake:1");
-        EXPECT_GT(info.peers, 5u);
-        EXPECT_LT(info.peers, kRanks - 1);
-        EXPECT_EQ(info.memory_bytes, uint64_t{info.peers} * 60 * 4096);
-        all += info.peers;
+        const Told info = verbs_of(team);
+        EXPECT_EQ(info.text("state"), "on") << info.text("reason");
+        EXPECT_EQ(info.text("port"), "fake:1");
+        EXPECT_GT(info.number("peers"), 5u);
+        EXPECT_LT(info.number("peers"), kRanks - 1);
+        EXPECT_EQ(info.number("registered_bytes"), info.number("peers") * 60 * 4096);
+        all += info.number("peers");
         run_all(exchanges, rank, team, "");
     });
     EXPECT_EQ(all % 2, 0u);  // each pair has two ends
@@ -158,12 +154,12 @@ TEST(Verbs, RegistersNoMoreThanAllowed) {
     cluster.run([&](uint32_t rank, tutti_team* team) {
         TeamPtr second = cluster.make(rank);
         const TeamPtr third = cluster.make(rank);
-        EXPECT_EQ(verbs_of(team).state, TUTTI_VERBS_ON);
-        EXPECT_EQ(verbs_of(second.get()).state, TUTTI_VERBS_ON);
-        EXPECT_EQ(verbs_of(third.get()).state, TUTTI_VERBS_OFF);
-        EXPECT_TRUE(std::string(verbs_of(third.get()).reason).find("TUTTI_VERBS_MEMORY") !=
+        EXPECT_EQ(verbs_of(team).text("state"), "on");
+        EXPECT_EQ(verbs_of(second.get()).text("state"), "on");
+        EXPECT_EQ(verbs_of(third.get()).text("state"), "off");
+        EXPECT_TRUE(verbs_of(third.get()).text("reason").find("TUTTI_VERBS_MEMORY") !=
                     std::string::npos)
-            << verbs_of(third.get()).reason;
+            << verbs_of(third.get()).text("reason");
         std::vector<uint32_t> values(500, 1);
         for (tutti_team* one : {team, second.get(), third.get()}) {
             EXPECT_EQ(add_up(one, values), TUTTI_OK);
@@ -174,7 +170,7 @@ TEST(Verbs, RegistersNoMoreThanAllowed) {
         // What it has sent is acknowledged some time.
         TeamPtr fourth;
         do fourth = cluster.make(rank);
-        while (verbs_of(fourth.get()).state != TUTTI_VERBS_ON);
+        while (verbs_of(fourth.get()).text("state") != "on");
     });
     EXPECT_EQ(cluster.network.fault(), "");
 }
@@ -218,7 +214,7 @@ TEST(Verbs, ABarrierByACounterIsAnAdditionOfEachHost) {
                     ASSERT_EQ(meet(team), TUTTI_OK) << tutti_team_message(team);
                     ASSERT_GE(come, 6 * i);
                 }
-                const uint64_t additions = verbs_of(team).additions;
+                const uint64_t additions = verbs_of(team).number("additions");
                 EXPECT_TRUE(rank != 0 || additions == uint64_t{hosts - 1} * kCalls) << additions;
                 told += additions;
             });
@@ -308,7 +304,7 @@ TEST(Verbs, WhoeverIsLastByTheWordReleasesAll) {
         BothJob job(ranks, {hosts.c_str()}, ranks);
         std::atomic<uint32_t> come = 0;
         job.run([&](uint32_t rank, tutti_team* team) {
-            ASSERT_EQ(info_of(team).state, TUTTI_MULTICAST_ON) << info_of(team).reason;
+            ASSERT_EQ(multicast_of(team).text("state"), "on") << multicast_of(team).text("reason");
             for (uint32_t i = 1; i <= kCalls; ++i) {
                 if (i % 8 == 0 && rank == i / 8 % ranks) {
                     for (int turn = 0; turn < 200; ++turn) sched_yield();
@@ -318,10 +314,11 @@ TEST(Verbs, WhoeverIsLastByTheWordReleasesAll) {
                 ASSERT_GE(come, ranks * i);
                 ASSERT_STREQ(tutti_team_ran(team), "adaptive_counter");
             }
-            const tutti_verbs_info info = verbs_of(team);
-            EXPECT_EQ(info.additions, kCalls);
-            EXPECT_EQ(info.peers, ranks - 1);
-            EXPECT_EQ(info.memory_bytes, (ranks - (rank == 0 ? 0 : 1)) * uint64_t{60} * 4096);
+            const Told info = verbs_of(team);
+            EXPECT_EQ(info.number("additions"), kCalls);
+            EXPECT_EQ(info.number("peers"), ranks - 1);
+            EXPECT_EQ(info.number("registered_bytes"),
+                      (ranks - (rank == 0 ? 0 : 1)) * uint64_t{60} * 4096);
         });
         EXPECT_GE(job.network.adds(), uint64_t{ranks} * kCalls);
         EXPECT_EQ(job.network.fault(), "");
@@ -347,8 +344,8 @@ TEST(Verbs, CallsByTheWordGoOnWhereMulticastFails) {
                 by_word += ran == "adaptive_counter" ? 1 : 0;
             }
             all_by_word += by_word;
-            EXPECT_LE(by_word, verbs_of(team).additions);
-            added += verbs_of(team).additions;
+            EXPECT_LE(by_word, verbs_of(team).number("additions"));
+            added += verbs_of(team).number("additions");
         });
         EXPECT_EQ(added % 4, 0u) << "by all alike";
         EXPECT_EQ(job.network.fault(), "");
@@ -366,7 +363,7 @@ void run_without_word(bool reaches_itself) {
             ASSERT_EQ(meet(team), TUTTI_OK) << tutti_team_message(team);
             ASSERT_STREQ(tutti_team_ran(team), "adaptive_counter");
         }
-        EXPECT_EQ(verbs_of(team).additions, 0u);
+        EXPECT_EQ(verbs_of(team).number("additions"), 0u);
     });
     EXPECT_EQ(job.network.adds(), 0u);
     EXPECT_EQ(job.network.fault(), "");
@@ -421,8 +418,8 @@ TEST(Verbs, LongBlocksAreNotCopied) {
             all_here.arrive_and_wait();
             // Of 1 MiB, each rank sends and gets 1.5 MiB. What is told of it takes some bytes.
             EXPECT_LT(cluster.network.slot_bytes() - before, 20'000u);
-            EXPECT_GT(verbs_of(team).long_messages, 1u);
-            EXPECT_EQ(verbs_of(team).long_copied, 0u);
+            EXPECT_GT(verbs_of(team).number("long_messages"), 1u);
+            EXPECT_EQ(verbs_of(team).number("long_copied"), 0u);
             all_here.arrive_and_wait();
         });
         EXPECT_EQ(cluster.network.exposed(), 0u);
@@ -462,7 +459,7 @@ TEST(Verbs, OffUnlessAskedFor) {
     for (const char* choice : {"TUTTI_VERBS=off", "TUTTI_VERBS=auto"}) {
         Cluster cluster(2, {choice, "TUTTI_HOSTS=2"});
         cluster.run([&](uint32_t, tutti_team* team) {
-            EXPECT_EQ(verbs_of(team).state, TUTTI_VERBS_NONE);
+            EXPECT_EQ(verbs_of(team).text("state"), "");
             std::vector<uint32_t> values(10, 1);
             ASSERT_EQ(add_up(team, values), TUTTI_OK);
         });
@@ -473,10 +470,10 @@ TEST(Verbs, OffUnlessAskedFor) {
 // Whatever is wrong, and with whom: all ranks go without, and say the same.
 void expect_without(Cluster& cluster, const std::string& reason) {
     cluster.run([&](uint32_t, tutti_team* team) {
-        const tutti_verbs_info info = verbs_of(team);
-        EXPECT_EQ(info.state, TUTTI_VERBS_OFF);
-        EXPECT_EQ(std::string(info.reason).substr(0, reason.size()), reason);
-        EXPECT_EQ(info.peers, 0u);
+        const Told info = verbs_of(team);
+        EXPECT_EQ(info.text("state"), "off");
+        EXPECT_EQ(info.text("reason").substr(0, reason.size()), reason);
+        EXPECT_EQ(info.number("peers"), 0u);
         std::vector<uint32_t> values(3000, 1);
         ASSERT_EQ(add_up(team, values), TUTTI_OK) << tutti_team_message(team);
         EXPECT_EQ(values[2999], cluster.hosts.ranks);
@@ -597,11 +594,11 @@ TEST(VerbsSharing, TeamsOfTheSameProcessesShareConnections) {
             if (std::ranges::find(sets[i], rank) == sets[i].end()) continue;
             TeamPtr team = turns.make(rank, *hosts[i], sets[i]);
             ASSERT_TRUE(team);
-            const tutti_verbs_info info = verbs_of(team.get());
-            ASSERT_EQ(info.state, TUTTI_VERBS_ON) << info.reason;
-            EXPECT_EQ(info.shares, i == 0 ? 0u : 1u) << i;
-            EXPECT_EQ(info.memory_bytes == 0, i != 0);
-            EXPECT_EQ(info.peers, sets[i].size() - 1);
+            const Told info = verbs_of(team.get());
+            ASSERT_EQ(info.text("state"), "on") << info.text("reason");
+            EXPECT_EQ(info.number("sharing"), i == 0 ? 0u : 1u) << i;
+            EXPECT_EQ(info.number("registered_bytes") == 0, i != 0);
+            EXPECT_EQ(info.number("peers"), sets[i].size() - 1);
             teams.push_back(std::move(team));
         }
         // Long ones too; in the order in which all have them.
@@ -631,7 +628,7 @@ TEST(VerbsSharing, WhoIsNotConnectedConnects) {
             if (std::ranges::find(sets[i], rank) == sets[i].end()) continue;
             teams.push_back(turns.make(rank, *hosts[i], sets[i]));
             ASSERT_TRUE(teams.back());
-            EXPECT_EQ(verbs_of(teams.back().get()).shares, shares[i]) << i;
+            EXPECT_EQ(verbs_of(teams.back().get()).number("sharing"), shares[i]) << i;
             std::vector<uint32_t> values(100, 1);
             ASSERT_EQ(add_up(teams.back().get(), values), TUTTI_OK);
         }
@@ -910,11 +907,8 @@ algorithm = "gather_multicast"
         const TeamPtr made = cluster.make_in(*contexts[rank], rank);
         tutti_team* team = made.get();
         ASSERT_TRUE(team);
-        ASSERT_EQ(verbs_of(team).state, TUTTI_VERBS_ON) << verbs_of(team).reason;
-        tutti_multicast_info multicast{};
-        multicast.struct_bytes = sizeof(multicast);
-        ASSERT_EQ(tutti_team_multicast(team, &multicast), TUTTI_OK);
-        ASSERT_EQ(multicast.state, TUTTI_MULTICAST_ON) << multicast.reason;
+        ASSERT_EQ(verbs_of(team).text("state"), "on") << verbs_of(team).text("reason");
+        ASSERT_EQ(multicast_of(team).text("state"), "on") << multicast_of(team).text("reason");
         for (uint32_t turn = 0; turn < 60; ++turn) {
             const uint64_t wanted = network.arms() + 4;
             // Rank 0 gathers.

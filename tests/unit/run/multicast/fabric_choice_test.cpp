@@ -12,7 +12,7 @@ using multicast::is_udp_faster;
 using multicast::Predicted;
 
 Predicted predicted(uint64_t latency_ns, uint64_t bytes_per_s) {
-    multicast::MulticastFacts facts;
+    multicast::AgreedMulticast facts;
     facts.latency_ns = latency_ns;
     facts.bytes_per_s = bytes_per_s;
     return multicast::predict(facts);

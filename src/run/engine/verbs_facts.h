@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Facts about a team's messages by RDMA.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/facts.h"
+
+namespace tutti::engine {
+
+struct VerbsStory {
+    bool is_used = false;
+    std::string obstacle;  // why not; empty: nobody wanted them
+    std::string port;      // "mlx5_0:1"
+    uint64_t peers = 0;    // that this member is connected with
+    uint64_t memory_bytes = 0;
+    bool is_shared = false;      // connections of an earlier team
+    bool polls_tails = false;    // it looks for the ends of messages in memory
+    uint64_t additions = 0;      // messages as atomic additions to counters, of both directions
+    uint64_t sent_straight = 0;  // long messages
+    uint64_t sent_copied = 0;  // and those that it has copied, as one end could not register memory
+
+    [[nodiscard]] bool is_told() const { return is_used || !obstacle.empty(); }
+};
+
+// The story is told.
+FactRow facts_of(const VerbsStory& story, const Whose& whose);
+
+}  // namespace tutti::engine

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What reports say of messages by RDMA, where several teams tell.
+#include "run/engine/verbs_facts.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "unit/reported.h"
+
+namespace tutti::engine {
+namespace {
+
+using test::Reported;
+
+constexpr uint32_t kHosts = 2;
+
+VerbsStory connected(uint64_t memory_bytes = 491'520) {
+    VerbsStory story;
+    story.is_used = true;
+    story.memory_bytes = memory_bytes;
+    story.is_shared = memory_bytes == 0;
+    story.port = "mlx5_0:1";
+    story.peers = 2;
+    return story;
+}
+
+VerbsStory without(const char* why) {
+    VerbsStory story;
+    story.obstacle = why;
+    return story;
+}
+
+FactRow row_of(const VerbsStory& story, const char* name, uint32_t ranks) {
+    return facts_of(story, {name, 0, ranks, kHosts});
+}
+
+TEST(VerbsFacts, NothingIsSaidWhereNobodyWantsThem) { EXPECT_FALSE(VerbsStory{}.is_told()); }
+
+// In reports; whoever asks its own member is told.
+TEST(VerbsFacts, TheFirstRankTells) {
+    EXPECT_FALSE(facts_of(connected(), {"a", 1, 4, kHosts}).is_told);
+    EXPECT_TRUE(facts_of(connected(), {"a", 0, 4, kHosts}).is_told);
+}
+
+TEST(VerbsFacts, TheLargestTeamSpeaksAndReasonsStandBehind) {
+    Reported reported;
+    reported.add(row_of(without("rank 1: this host has no RDMA device"), "b", 3));
+    reported.add(row_of(connected(), "halves", 2));
+    reported.add(row_of(connected(), "MPI_COMM_WORLD", 4));
+    EXPECT_EQ(
+        reported.text(),
+        "messages by RDMA on MPI_COMM_WORLD (4 ranks, 2 hosts), one of 2 communicators: its "
+        "first rank by mlx5_0:1 to 2 ranks, 480 KiB registered\n"
+        "no messages by RDMA on b (3 ranks, 2 hosts): rank 1: this host has no RDMA device\n");
+}
+
+// The one that has the memory says how much it is.
+TEST(VerbsFacts, TeamsThatShareConnectionsAreCounted) {
+    Reported reported;
+    reported.add(row_of(connected(0), "a copy", 4));
+    reported.add(row_of(connected(), "MPI_COMM_WORLD", 4));
+    reported.add(row_of(connected(0), "a copy", 4));
+    EXPECT_EQ(reported.text(),
+              "messages by RDMA on MPI_COMM_WORLD (4 ranks, 2 hosts), one of 3 communicators, 2 by "
+              "connections of others: its first rank by mlx5_0:1 to 2 ranks, 480 KiB registered\n");
+}
+
+// Of all teams together.
+TEST(VerbsFacts, MessagesAreCounted) {
+    VerbsStory world = connected();
+    world.polls_tails = true;
+    world.additions = 40;
+    world.sent_straight = 40;
+    VerbsStory halves = connected();
+    halves.additions = halves.sent_straight = 2;
+    halves.sent_copied = 1;
+    Reported reported;
+    reported.add(row_of(halves, "halves", 2));
+    reported.add(row_of(world, "MPI_COMM_WORLD", 4));
+    EXPECT_EQ(reported.text(),
+              "messages by RDMA on MPI_COMM_WORLD (4 ranks, 2 hosts), one of 2 communicators: its "
+              "first rank by mlx5_0:1 to 2 ranks, 480 KiB registered, messages found by their "
+              "ends; 42 messages as additions to counters; 42 long messages without a copy; 1 long "
+              "message copied, as their memory could not be registered (ulimit -l)\n");
+    EXPECT_EQ(reported.rows()[0].find("additions")->value, Fact::Value(uint64_t{42}));
+    EXPECT_EQ(reported.rows()[0].find("polls_tails")->value, Fact::Value(true));
+}
+
+}  // namespace
+}  // namespace tutti::engine
