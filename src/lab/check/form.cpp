@@ -16,9 +16,11 @@ using sched::kBlockBytesMax;
 using sched::kLanesInFlightMax;
 using sched::kMulticastBytesMax;
 using sched::kRoundOpsMax;
+using sched::Lengths;
 using sched::OperationKind;
 using sched::Position;
 using sched::Round;
+using sched::Use;
 
 namespace {
 
@@ -109,10 +111,8 @@ class Form {
             }
         }
         if (is_multicast(op_->kind)) ++multicasts_[op_->order];
-        const bool folds = op_->kind == OperationKind::kRecvReduce ||
-                           (ends_meet(op_->kind) && op_->to.bytes != 0 && !feeds()) ||
-                           op_->kind == OperationKind::kReduce ||
-                           op_->kind == OperationKind::kNodeReduce;
+        const bool folds =
+            sched::row_of(op_->kind).folds && (!is_meet(op_->kind) || op_->to.bytes != 0);
         if (folds && !is_reduction(shape_.collective)) {
             return fault(std::string(tutti_collective_label()) + " folds nothing");
         }
@@ -163,12 +163,9 @@ class Form {
     }
 
     void check_lengths() {
-        const bool is_fold =
-            op_->kind == OperationKind::kRecvReduce || op_->kind == OperationKind::kReduce;
-        const bool has_left =
-            is_fold || op_->kind == OperationKind::kCopy || (ends_meet(op_->kind) && !feeds());
-        if ((has_left && op_->to.bytes != op_->left.bytes) ||
-            (is_fold && op_->to.bytes != op_->right.bytes)) {
+        const Lengths lengths = sched::row_of(op_->kind).to_is;
+        if ((lengths != Lengths::kAny && op_->to.bytes != op_->left.bytes) ||
+            (lengths == Lengths::kLikeBoth && op_->to.bytes != op_->right.bytes)) {
             fault("its blocks differ in length");
         }
     }
@@ -211,9 +208,7 @@ class Form {
         const bool is_receive = op_->is_counted && op_->kind == OperationKind::kRecv;
         if (op_->is_counted) {
             const bool has_bytes = op_->left.bytes + op_->to.bytes != 0;
-            const bool may_be = op_->kind == OperationKind::kSend ||
-                                op_->kind == OperationKind::kRecv ||
-                                op_->kind == OperationKind::kMeetMulticast;
+            const bool may_be = sched::row_of(op_->kind).may_be_counted;
             if (has_bytes || !may_be) return fault("only messages of no bytes are counted");
             if (extent_.lanes > 1) return fault("messages are counted in one lane");
         }
@@ -396,66 +391,24 @@ void compare_letters(const topo::Placement& placement, const std::vector<bool>& 
 
 }  // namespace
 
-uint64_t node_bytes(const Operation& op) {
-    return op.kind == OperationKind::kNodeBcast || op.kind == OperationKind::kNodeScatter
-               ? op.to.bytes
-               : op.left.bytes;
-}
-
 Touched touched(const Operation& op, bool is_root) {
+    const sched::OperationRow& row = sched::row_of(op.kind);
     Touched blocks;
-    switch (op.kind) {
-        case OperationKind::kSend:
-        case OperationKind::kMulticast:
-            blocks.reads[0] = op.left;
-            break;
-        case OperationKind::kRecv:
-        case OperationKind::kRecvMulticast:
-            blocks.to = op.to;
-            break;
-        case OperationKind::kRecvReduce: {
-            const bool is_left = op.incoming == Incoming::kLeft;
-            blocks.landing = is_left ? op.left : op.right;
-            blocks.reads[0] = is_left ? op.right : op.left;
-            blocks.to = op.to;
-            break;
-        }
-        case OperationKind::kMeetWith:
-            blocks.to = op.to;
-            break;
-        case OperationKind::kMeet:
-        case OperationKind::kMeetMulticast:
-            blocks.reads[0] = op.left;
-            blocks.landing = op.right;
-            blocks.to = op.to;
-            break;
-        case OperationKind::kFeed:
-            blocks.reads[0] = op.left;
-            blocks.to = op.to;
-            break;
-        case OperationKind::kReduce:
-            blocks.reads[1] = op.right;
-            [[fallthrough]];
-        case OperationKind::kCopy:
-            blocks.reads[0] = op.left;
-            blocks.to = op.to;
-            break;
-        case OperationKind::kNodeArrive:
-        case OperationKind::kNodeRelease:
-            break;
-        case OperationKind::kNodeBcast:
-            (is_root ? blocks.reads[0] : blocks.to) = op.to;
-            break;
-        case OperationKind::kNodeReduce:
-        case OperationKind::kNodeGather:
-            blocks.reads[0] = op.left;
-            if (is_root) blocks.to = op.to;
-            break;
-        case OperationKind::kNodeScatter:
-            if (is_root) blocks.reads[0] = op.left;
-            blocks.to = op.to;
-            break;
-    }
+    size_t reads = 0;
+    const auto look = [&](Use use, const Block& block, bool is_left) {
+        const bool is_landing = (op.incoming == sched::Incoming::kLeft) == is_left;
+        const bool is_read = use == Use::kRead || (use == Use::kReadAtRoot && is_root) ||
+                             (use == Use::kSpread && is_root) ||
+                             (use == Use::kOperand && !is_landing);
+        const bool is_written = use == Use::kWritten || (use == Use::kWrittenAtRoot && is_root) ||
+                                (use == Use::kSpread && !is_root);
+        if (is_read) blocks.reads[reads++] = block;
+        if (is_written) blocks.to = block;
+        if (use == Use::kRoom || (use == Use::kOperand && is_landing)) blocks.landing = block;
+    };
+    look(row.left, op.left, true);
+    look(row.right, op.right, false);
+    look(row.to, op.to, false);
     return blocks;
 }
 

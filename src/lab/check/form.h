@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/topo/placement.h"
+#include "plan/sched/operation_kinds.h"
 #include "plan/sched/program.h"
 #include "plan/sched/shape.h"
 
@@ -32,11 +33,9 @@ struct Touched {
 // is_root: of a node operation.
 Touched touched(const Operation& op, bool is_root);
 
-// What a node operation moves from or to each member, the root too.
-uint64_t node_bytes(const Operation& op);
 // Whether its members wait for each other: where nothing moves, each is done at once by itself.
 inline bool is_meeting(const Operation& op) {
-    return sched::has_no_blocks(op.kind) || node_bytes(op) != 0;
+    return sched::has_no_blocks(op.kind) || sched::node_bytes(op) != 0;
 }
 
 // Appends lines to `faults`, which it leaves at most `lines_max` long.

@@ -245,10 +245,7 @@ void Prover::node(std::span<LiveOperation* const> members) {
     }
     if (agree(members)) move(members);
     if (!is_barrier()) return;
-    // All others go from the root to all.
-    const bool from_all = first.kind == OperationKind::kNodeReduce ||
-                          first.kind == OperationKind::kNodeGather ||
-                          first.kind == OperationKind::kNodeArrive;
+    const bool from_all = !sched::is_from_root(sched::row_of(first.kind));
     uint64_t known = members[first.peer]->before;
     if (from_all) {
         for (const LiveOperation* member : members) known = join(known, member->before);

@@ -4,41 +4,25 @@
 #include <algorithm>
 
 #include "plan/price/node_speed.h"
+#include "plan/sched/operation_kinds.h"
 #include "run/node/cost.h"
 
 namespace tutti::price {
 namespace {
 
 using sched::Operation;
-using sched::OperationKind;
 
 constexpr size_t kChunkBytes = 64 * 1024;  // of rings, as teams of many ranks have them
 
 node::Call call_of(const Operation& op, uint32_t members) {
     node::Call call;
     call.root = op.peer;
-    switch (op.kind) {
-        case OperationKind::kNodeArrive:
-        case OperationKind::kNodeReduce:
-            call.collective = TUTTI_REDUCE;
-            call.bytes = op.left.bytes;
-            call.is_signal = op.kind == OperationKind::kNodeArrive;
-            break;
-        case OperationKind::kNodeRelease:
-        case OperationKind::kNodeBcast:
-            call.collective = TUTTI_BCAST;
-            call.bytes = op.to.bytes;
-            call.is_signal = op.kind == OperationKind::kNodeRelease;
-            break;
-        case OperationKind::kNodeGather:
-            call.collective = TUTTI_GATHER;
-            call.bytes = op.left.bytes;
-            break;
-        default:
-            // Its root reads all members' blocks, a member writes its own alone.
-            call.collective = TUTTI_SCATTER;
-            call.bytes = std::max(op.to.bytes, op.left.bytes / members);
-            break;
+    call.collective = *sched::row_of(op.kind).collective;
+    call.is_signal = sched::has_no_blocks(op.kind);
+    call.bytes = sched::node_bytes(op);
+    // A scatter's root reads all members' blocks, a member writes its own alone.
+    if (call.collective == TUTTI_SCATTER) {
+        call.bytes = std::max(call.bytes, op.left.bytes / members);
     }
     return call;
 }

@@ -7,16 +7,11 @@
 
 #include "base/text.h"
 #include "plan/sched/list_program.h"
+#include "plan/sched/operation_kinds.h"
 #include "plan/sched/program_text.h"
 
 namespace tutti::sched {
 namespace {
-
-// By OperationKind.
-constexpr std::array<std::string_view, 17> kKindNames = {
-    "send",           "recv",       "recv_reduce", "copy",           "reduce",      "multicast",
-    "recv_multicast", "meet_with",  "meet",        "meet_multicast", "feed",        "node_arrive",
-    "node_release",   "node_bcast", "node_reduce", "node_gather",    "node_scatter"};
 
 // One line of the text. The first error stays; after it nothing else matters.
 class Line {
@@ -260,8 +255,7 @@ Operation parse_operation(Line& line, OperationKind kind) {
             parse_copy(line, op);
             break;
     }
-    const bool may_count = is_message(kind) || kind == OperationKind::kMeetMulticast;
-    if (may_count) parse_counted(line, op);
+    if (row_of(kind).may_be_counted) parse_counted(line, op);
     if (has_order(kind)) {
         line.want_word("order");
         op.order = line.number(std::numeric_limits<uint64_t>::max());
@@ -412,7 +406,7 @@ class Parser {
             return line.want_end();
         }
         line = before;
-        const size_t kind = one_of(line, kKindNames, "operation");
+        const size_t kind = one_of(line, kOperationWords, "operation");
         if (line.error()) return;
         if (!round_) return line.fail("a lane and a round come first");
         if (++count_ > kRoundOpsMax) {

@@ -123,7 +123,7 @@ struct Operation {
     // of the team. kMeetMulticast: the own rank. Node operations: the root's index on its node
     // (Placement::index_on_node).
     Rank peer = 0;
-    bool is_counted = false;  // of a message or a kMeetMulticast, see above
+    bool is_counted = false;  // of a kSend, kRecv or kMeetMulticast, see above
     // Messages: the same number at both ends, different for all messages of a lane from one rank to
     // another, and ascending in the order in which both ends have them in their rounds.
     // kFeed: how many one feeds at most.

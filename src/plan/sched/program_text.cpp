@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/sched/program_text.h"
 
+#include "plan/sched/operation_kinds.h"
+
 namespace tutti::sched {
 namespace {
 
@@ -10,9 +12,9 @@ std::string block_text(const Block& block) {
     return text + "[" + std::to_string(block.offset) + "+" + std::to_string(block.bytes) + "]";
 }
 
-std::string message_text(const Operation& op, std::string_view kind, std::string_view preposition) {
-    return std::string(kind) + " " + std::to_string(op.message) + " " + std::string(preposition) +
-           " " + std::to_string(op.peer) + " ";
+std::string message_text(const Operation& op, std::string_view preposition) {
+    return std::to_string(op.message) + " " + std::string(preposition) + " " +
+           std::to_string(op.peer) + " ";
 }
 
 std::string fold_text(const Operation& op) {
@@ -22,54 +24,47 @@ std::string fold_text(const Operation& op) {
            " op " + (is_message && !is_left ? "*" : "") + block_text(op.right);
 }
 
-std::string node_text(const Operation& op, std::string_view kind) {
-    return std::string(kind) + " root " + std::to_string(op.peer);
-}
-
+// Behind the word.
 std::string body_text(const Operation& op) {
     const std::string copied = block_text(op.to) + " = " + block_text(op.left);
+    const std::string root = "root " + std::to_string(op.peer);
     switch (op.kind) {
         case OperationKind::kSend:
-            return message_text(op, "send", "to") + block_text(op.left);
+            return message_text(op, "to") + block_text(op.left);
         case OperationKind::kRecv:
-            return message_text(op, "recv", "from") + block_text(op.to);
+            return message_text(op, "from") + block_text(op.to);
         case OperationKind::kRecvReduce:
-            return message_text(op, "recv_reduce", "from") + fold_text(op);
+            return message_text(op, "from") + fold_text(op);
         case OperationKind::kCopy:
-            return "copy " + copied;
+            return copied;
         case OperationKind::kReduce:
-            return "reduce " + fold_text(op);
+            return fold_text(op);
         case OperationKind::kMulticast:
-            return "multicast " + block_text(op.left);
+            return block_text(op.left);
         case OperationKind::kRecvMulticast:
-            return "recv_multicast from " + std::to_string(op.peer) + " " + block_text(op.to);
+            return "from " + std::to_string(op.peer) + " " + block_text(op.to);
         case OperationKind::kMeetWith:
-            return std::string("meet_with ") +
-                   (op.incoming == Incoming::kLeft ? "parent " : "child ") +
+            return std::string(op.incoming == Incoming::kLeft ? "parent " : "child ") +
                    std::to_string(op.peer) + " " +
                    (is_near(op) ? "near " + std::to_string(op.order - 1) + " " : "") +
                    block_text(op.to);
         case OperationKind::kMeet:
-            return "meet " + copied + " by " + block_text(op.right);
+            return copied + " by " + block_text(op.right);
         case OperationKind::kMeetMulticast:
-            return "meet_multicast as " + std::to_string(op.peer) + " " + copied + " by " +
-                   block_text(op.right);
+            return "as " + std::to_string(op.peer) + " " + copied + " by " + block_text(op.right);
         case OperationKind::kFeed:
-            return std::string("feed ") + (op.to.bytes > 0 ? "in " : "out ") +
-                   block_text(fed_block(op)) + " by " + block_text(op.right) + " to " +
-                   std::to_string(op.order) + " of " + std::to_string(op.message);
+            return std::string(op.to.bytes > 0 ? "in " : "out ") + block_text(fed_block(op)) +
+                   " by " + block_text(op.right) + " to " + std::to_string(op.order) + " of " +
+                   std::to_string(op.message);
         case OperationKind::kNodeArrive:
-            return node_text(op, "node_arrive");
         case OperationKind::kNodeRelease:
-            return node_text(op, "node_release");
+            return root;
         case OperationKind::kNodeBcast:
-            return node_text(op, "node_bcast") + " " + block_text(op.to);
+            return root + " " + block_text(op.to);
         case OperationKind::kNodeReduce:
-            return node_text(op, "node_reduce") + " " + copied;
         case OperationKind::kNodeGather:
-            return node_text(op, "node_gather") + " " + copied;
         case OperationKind::kNodeScatter:
-            return node_text(op, "node_scatter") + " " + copied;
+            return root + " " + copied;
     }
     return {};
 }
@@ -89,7 +84,7 @@ std::string after_text(uint64_t after) {
 }  // namespace
 
 std::string print(const Operation& operation) {
-    std::string text = body_text(operation);
+    std::string text = std::string(row_of(operation.kind).word) + " " + body_text(operation);
     if (operation.is_counted) text += " counted";
     if (has_order(operation.kind)) text += " order " + std::to_string(operation.order);
     return text + after_text(operation.after);

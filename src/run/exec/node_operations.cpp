@@ -2,12 +2,12 @@
 // The node's collectives, one after the other in the order of their numbers.
 #include "base/assert.h"
 #include "base/collectives.h"
+#include "plan/sched/operation_kinds.h"
 #include "run/exec/state.h"
 
 namespace tutti::exec {
 
 using sched::Operation;
-using sched::OperationKind;
 
 node::Call Executor::State::node_call(const Slot& slot, const Operation& operation) const {
     node::Call result;
@@ -15,41 +15,21 @@ node::Call Executor::State::node_call(const Slot& slot, const Operation& operati
     result.recv = at(slot, operation.to);
     result.send = at(slot, operation.left);
     const bool is_root = node->rank == operation.peer;
-    switch (operation.kind) {
-        case OperationKind::kNodeBcast:
-            result.collective = TUTTI_BCAST;
-            result.bytes = operation.to.bytes;
-            break;
-        case OperationKind::kNodeReduce:
-            result.collective = TUTTI_REDUCE;
-            result.bytes = operation.left.bytes;
-            result.reducer = arguments.reducer;
-            if (is_root && result.send == result.recv) result.send = nullptr;
-            break;
-        case OperationKind::kNodeGather:
-            result.collective = TUTTI_GATHER;
-            result.bytes = operation.left.bytes;
-            if (is_root && result.send == result.recv + node->rank * result.bytes) {
-                result.send = nullptr;
-            }
-            break;
-        case OperationKind::kNodeScatter:
-            result.collective = TUTTI_SCATTER;
-            result.bytes = operation.to.bytes;
-            if (is_root && result.recv == result.send + node->rank * result.bytes) {
-                result.recv = nullptr;
-            }
-            break;
-        case OperationKind::kNodeArrive:
-            result.collective = TUTTI_REDUCE;
-            result.is_signal = true;
-            break;
-        case OperationKind::kNodeRelease:
-            result.collective = TUTTI_BCAST;
-            result.is_signal = true;
-            break;
-        default:
-            TUTTI_ASSERT(false, "an operation of the node");
+    const sched::OperationRow& row = sched::row_of(operation.kind);
+    TUTTI_ASSERT(row.collective, "an operation of the node");
+    result.collective = *row.collective;
+    result.is_signal = sched::has_no_blocks(operation.kind);
+    if (result.is_signal) return result;
+    result.bytes = sched::node_bytes(operation);
+    if (result.collective == TUTTI_REDUCE) result.reducer = arguments.reducer;
+    // In place, what the root would move to where it is already.
+    const size_t own = node->rank * result.bytes;
+    const bool is_reduce = result.collective == TUTTI_REDUCE;
+    if (!is_root || result.collective == TUTTI_BCAST) return result;
+    if (result.collective == TUTTI_SCATTER) {
+        if (result.recv == result.send + own) result.recv = nullptr;
+    } else if (result.send == result.recv + (is_reduce ? 0 : own)) {
+        result.send = nullptr;
     }
     return result;
 }

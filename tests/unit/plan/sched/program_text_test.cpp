@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "plan/sched/list_program.h"
+#include "plan/sched/operation_kinds.h"
 #include "schedules.h"
 
 namespace tutti::sched {
@@ -62,9 +63,7 @@ Operation any_operation() {
         op.peer = *rc::gen::arbitrary<uint32_t>();
     }
     if (is_message(op.kind)) op.message = *rc::gen::arbitrary<uint32_t>();
-    if (is_message(op.kind) || op.kind == OperationKind::kMeetMulticast) {
-        op.is_counted = *rc::gen::arbitrary<bool>();
-    }
+    if (row_of(op.kind).may_be_counted) op.is_counted = *rc::gen::arbitrary<bool>();
     if (has_order(op.kind)) op.order = *rc::gen::arbitrary<uint64_t>();
     if (op.kind == OperationKind::kRecvReduce || op.kind == OperationKind::kMeetWith) {
         op.incoming = *rc::gen::element(Incoming::kLeft, Incoming::kRight);
