@@ -15,14 +15,14 @@
 #include "base/files/whole_file.h"
 #include "base/settings.h"
 #include "base/text.h"
-#include "cli/bench_buffers.h"
-#include "cli/bench_cell.h"
-#include "cli/bench_curves.h"
 #include "cli/bench_host.h"
-#include "cli/bench_mpi.h"
 #include "cli/bench_options.h"
-#include "cli/bench_report.h"
 #include "cli/bench_verbs.h"
+#include "lab/bench/bench_buffers.h"
+#include "lab/bench/bench_cell.h"
+#include "lab/bench/bench_curves.h"
+#include "lab/bench/bench_mpi.h"
+#include "lab/bench/bench_report.h"
 #include "plan/algo/registry.h"
 #include "plan/select/fingerprint.h"
 #include "run/site/site.h"
@@ -54,29 +54,32 @@ std::vector<std::string> algorithms_of(tutti_collective collective, const std::s
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         if (algorithm.collective != collective) continue;
         names.emplace_back(algorithm.name);
-        if (algorithm.name == "multicast") names.push_back(names.back() + std::string(kApart));
+        if (algorithm.name == "multicast") {
+            names.push_back(names.back() + std::string(bench::kApart));
+        }
     }
     return names;
 }
 
-std::vector<CellOrder> orders(const BenchOptions& options, const RanksOfHosts& hosts) {
-    std::vector<CellOrder> all;
-    const uint64_t memory = memory_for_buffers();
+std::vector<bench::CellOrder> orders(const BenchOptions& options,
+                                     const bench::RanksOfHosts& hosts) {
+    std::vector<bench::CellOrder> all;
+    const uint64_t memory = bench::memory_for_buffers();
     const std::vector<uint64_t> none{0};
     for (const tutti_collective collective : options.collectives) {
         for (const uint64_t bytes : collective == TUTTI_BARRIER ? none : options.bytes) {
-            CellOrder order{collective,      bytes,
-                            options.batches, options.seconds,
-                            memory,          algorithms_of(collective, options.algorithm),
-                            options.late,    options.fresh_buffers,
-                            options.paper};
+            bench::CellOrder order{collective,      bytes,
+                                   options.batches, options.seconds,
+                                   memory,          algorithms_of(collective, options.algorithm),
+                                   options.late,    options.fresh_buffers,
+                                   options.paper};
             if (!options.skew) {
                 all.push_back(order);
                 continue;
             }
             for (const uint64_t most_ns : options.skew->most_ns) {
-                order.skew = CellSkew{options.skew->skew, most_ns, options.seed, &hosts,
-                                      options.skew->recorded.get()};
+                order.skew = bench::CellSkew{options.skew->skew, most_ns, options.seed, &hosts,
+                                             options.skew->recorded.get()};
                 all.push_back(order);
             }
         }
@@ -86,7 +89,7 @@ std::vector<CellOrder> orders(const BenchOptions& options, const RanksOfHosts& h
 
 class Session {
   public:
-    Session(BenchMpi& mpi, const BenchOptions& options, bool terminal)
+    Session(bench::BenchMpi& mpi, const BenchOptions& options, bool terminal)
         : mpi_(mpi),
           options_(options),
           speaks_(mpi.place().rank == 0),
@@ -107,34 +110,34 @@ class Session {
         std::fflush(stderr);
     }
     void clear_progress() { show_progress(""); }
-    int measure_all(SharedPage& page);
+    int measure_all(bench::SharedPage& page);
     bool output_is_possible();
     int write_all();
     [[nodiscard]] std::string misfit() const;
 
-    BenchMpi& mpi_;
+    bench::BenchMpi& mpi_;
     const BenchOptions& options_;
     const bool speaks_;
     const bool terminal_;
     uint64_t number_ = 0;
-    RanksOfHosts hosts_;  // where calls are skewed
-    BenchRun report_;
+    bench::RanksOfHosts hosts_;  // where calls are skewed
+    bench::BenchRun report_;
 };
 
-int Session::measure_all(SharedPage& page) {
-    const std::vector<CellOrder> all = orders(options_, hosts_);
+int Session::measure_all(bench::SharedPage& page) {
+    const std::vector<bench::CellOrder> all = orders(options_, hosts_);
     for (size_t i = 0; i < all.size(); ++i) {
-        Cell next;
+        bench::Cell next;
         next.collective = all[i].collective;
         next.bytes = all[i].bytes;
-        show_progress(progress_line(i, all.size(), next));
-        const auto cell = measure_cell(mpi_, page, all[i], number_);
+        show_progress(bench::progress_line(i, all.size(), next));
+        const auto cell = bench::measure_cell(mpi_, page, all[i], number_);
         if (!cell) {
             clear_progress();
             if (speaks_) say_wrong(cell.error().message);
             return kExitFailed;
         }
-        say(table_row(report_, cell.value()));
+        say(bench::table_row(report_, cell.value()));
         report_.cells.push_back(cell.value());
     }
     clear_progress();
@@ -169,7 +172,7 @@ std::string Session::misfit() const {
     if (report_.has_algorithms && !report_.has_tutti) {
         return "--algorithm: Tutti is not here; start with `tutti run -- mpirun ...`";
     }
-    if (report_.fresh_buffers && !caches_can_be_flushed()) {
+    if (report_.fresh_buffers && !bench::caches_can_be_flushed()) {
         return "--buffers fresh: on this processor no program can empty the caches";
     }
     if (report_.late && report_.late->rank >= report_.ranks) {
@@ -187,7 +190,8 @@ int Session::write_all() {
     if (!speaks_) return 0;
     int status = 0;
     for (const auto& [option, file] : files_of(options_)) {
-        const std::string text = file == options_.svg ? draw_curves(report_) : to_json(report_);
+        const std::string text =
+            file == options_.svg ? bench::draw_curves(report_) : bench::to_json(report_);
         const std::string problem = files::write_whole(file, text);
         if (problem.empty()) continue;
         say_wrong(option + printable(file) + ": " + problem);
@@ -204,7 +208,7 @@ int Session::run(uint64_t warmup_calls) {
     report_.late = options_.late;
     report_.skew = options_.skew;
     report_.seed = options_.seed;
-    if (options_.skew) hosts_ = hosts_of(mpi_);
+    if (options_.skew) hosts_ = bench::hosts_of(mpi_);
     report_.fresh_buffers = options_.fresh_buffers;
     if (options_.paper) report_.paper_runs = options_.batches;
     report_.has_algorithms = !options_.algorithm.empty();
@@ -213,16 +217,16 @@ int Session::run(uint64_t warmup_calls) {
         return kExitUsage;
     }
     if (!files_of(options_).empty() && !output_is_possible()) return kExitUsage;
-    SharedPage page(mpi_);
-    warm_up(mpi_, warmup_calls, number_);
+    bench::SharedPage page(mpi_);
+    bench::warm_up(mpi_, warmup_calls, number_);
     if (report_.ranks > report_.cores) report_.yield_barrier_us = page.yield_barrier_us(mpi_);
     const auto before_us = page.flag_us(mpi_);
     if (before_us) report_.flag = {*before_us, *before_us};
-    say(table_head(report_));
+    say(bench::table_head(report_));
     const int status = measure_all(page);
     if (status != 0) return status;
     if (const auto after_us = page.flag_us(mpi_)) report_.flag->after_us = *after_us;
-    say(table_foot(report_));
+    say(bench::table_foot(report_));
     return write_all();
 }
 
@@ -239,7 +243,7 @@ Start read_all(int argc, char** argv) {
 
 // A library that does not know the launcher's protocol makes each process a job of its own; empty
 // where it did not.
-std::string loneliness(BenchMpi& mpi) {
+std::string loneliness(bench::BenchMpi& mpi) {
     const uint64_t started = launched_size().value_or(1);
     if (mpi.place().size > 1 || started == 1) return {};
     return "each of the " + std::to_string(started) +
@@ -266,7 +270,7 @@ int run_under_mpi(int argc, char** argv) {
         if (speaks_before_init()) say_wrong(problem.empty() ? host.error().message : problem);
         return kExitUsage;
     }
-    auto mpi = start_bench_mpi(host.value(), &argc, &argv);
+    auto mpi = bench::start_bench_mpi(host.value(), &argc, &argv);
     if (!mpi) {
         if (speaks_before_init()) say_wrong(mpi.error().message);
         return kExitFailed;

@@ -9,8 +9,9 @@
 
 #include "base/collectives.h"
 #include "base/text.h"
-#include "cli/bench_mpi.h"
 #include "cli/command_line.h"
+#include "cli/skew_options.h"
+#include "lab/bench/bench_mpi.h"
 #include "plan/select/rules.h"
 
 namespace tutti::cli {
@@ -41,7 +42,7 @@ std::optional<Error> set_bytes(BenchOptions& options, std::string_view list) {
     options.bytes.clear();
     for (const std::string_view text : split(list, ',')) {
         const auto bytes = parse_bytes(text);
-        if (!bytes || *bytes < 8 || *bytes > kBenchBytesMax || *bytes % 8 != 0) {
+        if (!bytes || *bytes < 8 || *bytes > bench::kBenchBytesMax || *bytes % 8 != 0) {
             return wrong("--bytes '" + std::string(text) +
                          "': expected a multiple of 8 from 8 to 1G, such as 8,1K,64K");
         }
@@ -67,7 +68,7 @@ std::optional<Error> set_late(BenchOptions& options, std::string_view text) {
         return wrong("--late '" + std::string(text) +
                      "': expected RANK:MILLISECONDS, such as 3:50, of at most a minute");
     }
-    options.late = LateRank{static_cast<uint32_t>(*rank), milliseconds};
+    options.late = bench::LateRank{static_cast<uint32_t>(*rank), milliseconds};
     return std::nullopt;
 }
 
@@ -78,7 +79,7 @@ std::optional<Error> settle_paper(BenchOptions& options, bool has_batches, bool 
     if (options.skew) return wrong("--paper: not with --skew");
     if (options.fresh_buffers) return wrong("--paper: not with --buffers fresh");
     if (has_seconds) return wrong("--paper: not with --seconds; see --batches");
-    if (!has_batches) options.batches = kPaperRuns;
+    if (!has_batches) options.batches = bench::kPaperRuns;
     return std::nullopt;
 }
 
@@ -135,7 +136,7 @@ std::optional<Error> set_option(BenchOptions& options, std::string_view name,
     if (name == "--svg") return set_file(options.svg, name, value);
     if (name == "--batches") {
         const auto batches = parse_count(value);
-        if (!batches || *batches < kBenchBatchesMin || *batches > 100'000) {
+        if (!batches || *batches < bench::kBenchBatchesMin || *batches > 100'000) {
             return wrong("--batches '" + std::string(value) + "': expected 5 to 100000");
         }
         options.batches = *batches;
@@ -198,7 +199,7 @@ Result<BenchOptions> parse_bench_options(std::span<const std::string_view> argum
     if (options.algorithm.empty() || options.algorithm == "all") return options;
     for (const tutti_collective collective : options.collectives) {
         std::string_view name = options.algorithm;
-        if (name.ends_with(kApart)) name.remove_suffix(kApart.size());
+        if (name.ends_with(bench::kApart)) name.remove_suffix(bench::kApart.size());
         const auto forced = select::parse_forced(collective, name);
         if (!forced) return wrong("--algorithm: " + forced.error().message);
     }

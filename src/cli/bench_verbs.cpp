@@ -15,8 +15,8 @@
 #include "base/settings.h"
 #include "base/text.h"
 #include "cli/command_line.h"
-#include "cli/verbs_multicast.h"
-#include "cli/verbs_ways.h"
+#include "lab/bench/verbs_multicast.h"
+#include "lab/bench/verbs_ways.h"
 #include "run/engine/context.h"
 #include "run/site/site.h"
 #include "run/transport/verbs/library.h"
@@ -101,7 +101,7 @@ uint32_t packet_bytes(const Ports& ports) {
     return bytes;
 }
 
-void print_times(const WaysOrder& order, const WaysFigures& figures) {
+void print_times(const bench::WaysOrder& order, const bench::WaysFigures& figures) {
     const auto& [plain, told, sent] = figures.median_us;
     fmt::print("\none way, us (median)\n{:>8}  {:>9}  {:>9}  {:>9}  {:>10}  {:>10}\n", "bytes",
                "write", "write+imm", "send", "send/write", "send/imm");
@@ -112,20 +112,20 @@ void print_times(const WaysOrder& order, const WaysFigures& figures) {
     }
 }
 
-void print_counts(const WaysOrder& order, const WaysFigures& figures) {
-    constexpr std::array<std::string_view, kWays> kNames = {"write", "write+imm", "send"};
-    const auto each = [](uint64_t count, const WayCounts& of) {
+void print_counts(const bench::WaysOrder& order, const bench::WaysFigures& figures) {
+    constexpr std::array<std::string_view, bench::kWays> kNames = {"write", "write+imm", "send"};
+    const auto each = [](uint64_t count, const bench::WayCounts& of) {
         return static_cast<double>(count) / static_cast<double>(of.exchanges);
     };
     fmt::print("\nan exchange, there and back\n{:>10}  {:>6}  {:>8}  {:>11}", "", "posted",
                "receives", "completions");
     if (figures.can_sleep) fmt::print("  {:>8}  {:>10}", "wake-ups", "asleep, us");
     fmt::print("\n");
-    for (size_t way = 0; way < kWays; ++way) {
-        const WayCounts& counts = figures.counts[way];
+    for (size_t way = 0; way < bench::kWays; ++way) {
+        const bench::WayCounts& counts = figures.counts[way];
         fmt::print("{:>10}  {:>6.2f}  {:>8.2f}  {:>11.2f}", kNames[way], each(counts.posts, counts),
                    each(counts.recvs, counts), each(counts.completions, counts));
-        const WayCounts& asleep = figures.asleep[way];
+        const bench::WayCounts& asleep = figures.asleep[way];
         if (asleep.exchanges > 0) {
             fmt::print("  {:>8.2f}  {:>10.2f}", each(asleep.wakes, asleep), figures.asleep_us[way]);
         } else if (figures.can_sleep) {
@@ -143,7 +143,8 @@ void print_counts(const WaysOrder& order, const WaysFigures& figures) {
                figures.looked_for, figures.torn);
 }
 
-void print_multicast(const MulticastOrder& order, const MulticastFigures& figures, size_t all) {
+void print_multicast(const bench::MulticastOrder& order, const bench::MulticastFigures& figures,
+                     size_t all) {
     const std::string to_all = "to " + std::to_string(all);
     fmt::print("\nuntil the last has it, us (median)\n{:>8}  {:>9}  {:>9}  {:>6}\n", "bytes",
                "to 1", to_all, "ratio");
@@ -156,7 +157,7 @@ void print_multicast(const MulticastOrder& order, const MulticastFigures& figure
     fmt::print("\na packet\n{:>6}  {:>6}  {:>8}  {:>14}  {:>5}\n", "", "posted", "received",
                "by the sender", "lost");
     for (const bool is_to_all : {false, true}) {
-        const MulticastCounts& counts = is_to_all ? figures.to_all : figures.to_one;
+        const bench::MulticastCounts& counts = is_to_all ? figures.to_all : figures.to_one;
         const auto each = [&](uint64_t count) {
             return static_cast<double>(count) / static_cast<double>(counts.packets);
         };
@@ -186,9 +187,10 @@ Result<Asked> read_asked(const CommandLine& command_line) {
     asked.is_multicast = command_line.has("--multicast");
     const auto bytes =
         asked.is_multicast
-            ? lengths_of(command_line, kMulticastBytesMin, kPacketBytesMax,
+            ? lengths_of(command_line, bench::kMulticastBytesMin, kPacketBytesMax,
                          "lengths from 8 to 4K, such as 8,64,1K", {8, 64, 256, 1024, 2048, 4096})
-            : lengths_of(command_line, 1, kWayBytesMax, "lengths from 1 to 64K, such as 1,64,4K",
+            : lengths_of(command_line, 1, bench::kWayBytesMax,
+                         "lengths from 1 to 64K, such as 1,64,4K",
                          {1, 8, 64, 128, 256, 512, 1024, 2048, 4096, 65536});
     if (!bytes) return bytes.error();
     asked.bytes = bytes.value();
@@ -207,9 +209,10 @@ Result<Asked> read_asked(const CommandLine& command_line) {
     return asked;
 }
 
-Result<Done> show_ways(const Asked& asked, const Ports& ports, Clock& clock, const Waits& waits) {
-    const WaysOrder order{asked.bytes, asked.exchanges};
-    const auto figures = measure_ways(*ports.front(), *ports.back(), order, clock, waits);
+Result<Done> show_ways(const Asked& asked, const Ports& ports, Clock& clock,
+                       const bench::Waits& waits) {
+    const bench::WaysOrder order{asked.bytes, asked.exchanges};
+    const auto figures = bench::measure_ways(*ports.front(), *ports.back(), order, clock, waits);
     if (!figures) return figures.error();
     fmt::print("RDMA between {}, packets of {}, {} exchanges of each kind and length\n",
                between(ports), format_bytes(packet_bytes(ports)), order.exchanges);
@@ -219,11 +222,11 @@ Result<Done> show_ways(const Asked& asked, const Ports& ports, Clock& clock, con
 }
 
 Result<Done> show_multicast(const Asked& asked, const Ports& ports, Clock& clock,
-                            const Waits& waits) {
-    const MulticastOrder order{asked.bytes, asked.exchanges, own_group()};
+                            const bench::Waits& waits) {
+    const bench::MulticastOrder order{asked.bytes, asked.exchanges, own_group()};
     std::vector<Device*> devices;
     for (const auto& port : ports) devices.push_back(port.get());
-    const auto figures = measure_multicast(devices, order, clock, waits.turn);
+    const auto figures = bench::measure_multicast(devices, order, clock, waits.turn);
     if (!figures) return figures.error();
     fmt::print("multicast between {}, packets of {}, {} of each length\n", between(ports),
                format_bytes(packet_bytes(ports)), order.packets);
@@ -255,13 +258,13 @@ Result<Done> bench_ports(const CommandLine& command_line, const VerbsSettings& s
         if (auto fits = fit(command_line, ports, asked.bytes); !fits) return fits;
     }
     uint32_t turns = 0;
-    const Waits waits{[&turns] {
-                          if (++turns % kTurnsBeforeYield == 0) sched_yield();
-                      },
-                      [](int fd) {
-                          pollfd wanted{fd, POLLIN, 0};
-                          return ::poll(&wanted, 1, kSleepMsMax) == 1;
-                      }};
+    const bench::Waits waits{[&turns] {
+                                 if (++turns % kTurnsBeforeYield == 0) sched_yield();
+                             },
+                             [](int fd) {
+                                 pollfd wanted{fd, POLLIN, 0};
+                                 return ::poll(&wanted, 1, kSleepMsMax) == 1;
+                             }};
     engine::RealClock clock;
     status = kWayFailed;
     auto shown = asked.is_multicast ? show_multicast(asked, ports, clock, waits)

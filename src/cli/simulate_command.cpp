@@ -80,7 +80,7 @@ struct Conditions {
     price::NodeParameters costs;
     simulate::BackgroundLoad background;
     std::string background_text;
-    std::optional<SkewOptions> skew;
+    std::optional<bench::SkewOptions> skew;
 };
 
 struct Run {

@@ -38,7 +38,7 @@ std::optional<std::vector<uint64_t>> ranks_of(const nlohmann::json& call) {
     return late_ns;
 }
 
-SkewOptions options_of(adapt::RecordedDelays recorded) {
+bench::SkewOptions options_of(adapt::RecordedDelays recorded) {
     uint64_t most_ns = 0;
     for (const auto& call : recorded) most_ns = std::max(most_ns, *std::ranges::max_element(call));
     return {adapt::Skew::kReport,
@@ -47,12 +47,6 @@ SkewOptions options_of(adapt::RecordedDelays recorded) {
 }
 
 }  // namespace
-
-std::string SkewOptions::obstacle(uint32_t ranks) const {
-    if (!recorded || (*recorded)[0].size() == ranks) return {};
-    return fmt::format("--skew report: arrivals of {} ranks were recorded, and there are {}",
-                       (*recorded)[0].size(), ranks);
-}
 
 Result<adapt::RecordedDelays> parse_recorded(std::string_view text) {
     const auto report = nlohmann::json::parse(text, nullptr, false);
@@ -76,7 +70,7 @@ Result<adapt::RecordedDelays> parse_recorded(std::string_view text) {
     return recorded;
 }
 
-Result<SkewOptions> parse_skew(std::string_view text) {
+Result<bench::SkewOptions> parse_skew(std::string_view text) {
     const size_t colon = text.find(':');
     const std::string_view name = text.substr(0, colon);
     const std::string said = "--skew '" + printable(text) + "': ";
@@ -95,7 +89,7 @@ Result<SkewOptions> parse_skew(std::string_view text) {
                                    : fmt::format("{}; distributions are {}", kExample,
                                                  fmt::join(adapt::kSkewNames, ", "))));
     }
-    SkewOptions options{*skew, {}};
+    bench::SkewOptions options{*skew, {}};
     if (*skew == adapt::Skew::kNone) {
         if (colon != std::string_view::npos) return wrong(said + "none has no MAX");
         options.most_ns.push_back(0);

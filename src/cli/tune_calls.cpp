@@ -8,9 +8,9 @@
 
 #include "base/assert.h"
 #include "base/text.h"
-#include "cli/bench_cell.h"
 #include "cli/fabric_file.h"
 #include "cli/tune_job.h"
+#include "lab/bench/bench_cell.h"
 #include "lab/tune/tuned_calls.h"
 #include "plan/select/rules.h"
 
@@ -46,9 +46,9 @@ class CallsJob {
                seconds_of(job_.clock.now_ns() - start_ns_);
     }
     uint32_t next_call(uint32_t at);
-    CellOrder order_of(uint32_t at);
+    bench::CellOrder order_of(uint32_t at);
     Result<Done> measure(uint32_t at);
-    void take(const tune::PlannedCall& call, const Cell& cell);
+    void take(const tune::PlannedCall& call, const bench::Cell& cell);
     void note_multicasts();
     void keep_former();
     [[nodiscard]] std::string write();
@@ -56,7 +56,7 @@ class CallsJob {
 
     TuneJob& job_;
     const uint64_t start_ns_;
-    SharedPage page_;
+    bench::SharedPage page_;
     uint64_t number_ = 0;
     // Of rank 0.
     std::vector<tune::PlannedCall> calls_;
@@ -103,7 +103,7 @@ uint32_t CallsJob::next_call(uint32_t at) {
 }
 
 // All ranks measure the same.
-CellOrder CallsJob::order_of(uint32_t at) {
+bench::CellOrder CallsJob::order_of(uint32_t at) {
     struct {
         tutti_collective collective = TUTTI_BARRIER;
         uint64_t bytes = 0;
@@ -128,11 +128,11 @@ CellOrder CallsJob::order_of(uint32_t at) {
     }
     job_.mpi.bcast(&told, sizeof told, 0);
     job_.expect_word_within(told.silence);
-    CellOrder order{.collective = told.collective,
-                    .bytes = told.bytes,
-                    .batches_max = kBatchesMax,
-                    .seconds = told.seconds,
-                    .memory_bytes = job_.memory_bytes()};
+    bench::CellOrder order{.collective = told.collective,
+                           .bytes = told.bytes,
+                           .batches_max = kBatchesMax,
+                           .seconds = told.seconds,
+                           .memory_bytes = job_.memory_bytes()};
     order.is_brief = true;
     for (const std::string_view name : split(told.algorithms.data(), ' ')) {
         order.algorithms.emplace_back(name);
@@ -142,7 +142,7 @@ CellOrder CallsJob::order_of(uint32_t at) {
 
 Result<Done> CallsJob::measure(uint32_t at) {
     const uint64_t begun_ns = job_.clock.now_ns();
-    const auto cell = measure_cell(job_.mpi, page_, order_of(at), number_);
+    const auto cell = bench::measure_cell(job_.mpi, page_, order_of(at), number_);
     if (!cell) return cell.error();
     if (!job_.speaks) return Done{};
     const tune::PlannedCall& call = calls_[at];
@@ -155,7 +155,7 @@ Result<Done> CallsJob::measure(uint32_t at) {
     return Done{};
 }
 
-void CallsJob::take(const tune::PlannedCall& call, const Cell& cell) {
+void CallsJob::take(const tune::PlannedCall& call, const bench::Cell& cell) {
     if (!cell.skipped.empty()) {
         left_out_.push_back(call);
         return;
@@ -233,7 +233,7 @@ Result<Done> CallsJob::run() {
     job_.expect_word_within(kTuneSilenceSeconds);
     if (!job_.mpi.has_tutti()) return Error{ErrorCode::kArgument, "Tutti is not here"};
     if (const auto planned = job_.agree(job_.speaks ? plan() : ""); !planned) return planned;
-    warm_up(job_.mpi, kWarmupCalls, number_);
+    bench::warm_up(job_.mpi, kWarmupCalls, number_);
     for (uint32_t at = 0;; ++at) {
         uint32_t all = 0;
         if (job_.speaks) {

@@ -14,9 +14,9 @@
 #include "base/files/whole_file.h"
 #include "base/settings.h"
 #include "base/text.h"
-#include "cli/bench_cell.h"
 #include "cli/bench_host.h"
 #include "cli/text_file.h"
+#include "lab/bench/bench_cell.h"
 #include "lab/explain/fabric_text.h"
 #include "run/arena/process.h"
 #include "run/site/fabric_search.h"
@@ -62,7 +62,7 @@ struct Whereabouts {
     std::array<char, 256> machine{};  // the real one's, where hosts are pretended
 };
 
-std::vector<Whereabouts> whereabouts(BenchMpi& mpi) {
+std::vector<Whereabouts> whereabouts(bench::BenchMpi& mpi) {
     Whereabouts own;
     const std::string name = mpi.host_name();
     name.copy(own.name.data(), own.name.size() - 1);
@@ -83,7 +83,7 @@ topo::Placement placement_of(const std::vector<Whereabouts>& all) {
 
 }  // namespace
 
-TuneJob::TuneJob(BenchMpi& host_mpi, const TuneOptions& own_options, bool has_terminal)
+TuneJob::TuneJob(bench::BenchMpi& host_mpi, const TuneOptions& own_options, bool has_terminal)
     : mpi(host_mpi),
       options(own_options),
       speaks(mpi.place().rank == 0),
@@ -121,7 +121,7 @@ std::string TuneJob::text() const {
 }
 
 uint64_t TuneJob::memory_bytes() const {
-    return memory_for_buffers() / neighbours_ * placement.ranks();
+    return bench::memory_for_buffers() / neighbours_ * placement.ranks();
 }
 
 tune::Tuned TuneJob::tuned() const {
@@ -202,7 +202,7 @@ int tune_job_main(const TuneOptions& options, int argc, char** argv) {
         return kTuneUsage;
     }
     arm(kTuneSilenceSeconds, speaks_before_init);
-    auto mpi = start_bench_mpi(host.value(), &argc, &argv);
+    auto mpi = bench::start_bench_mpi(host.value(), &argc, &argv);
     if (!mpi) {
         if (speaks_before_init) say_failed(mpi.error().message);
         return kTuneFailed;

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "base/topo/placement.h"
-#include "cli/bench_mpi.h"
+#include "lab/bench/bench_mpi.h"
 #include "lab/tune/file.h"
 #include "lab/tune/make_rules.h"
 #include "plan/select/rules.h"
@@ -37,9 +37,9 @@ struct TuneOptions {
 class TuneJob {
   public:
     // Collective.
-    TuneJob(BenchMpi& host_mpi, const TuneOptions& own_options, bool has_terminal);
+    TuneJob(bench::BenchMpi& host_mpi, const TuneOptions& own_options, bool has_terminal);
 
-    BenchMpi& mpi;
+    bench::BenchMpi& mpi;
     const TuneOptions& options;
     engine::RealClock clock;
     const bool speaks;

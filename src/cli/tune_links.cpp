@@ -7,9 +7,9 @@
 
 #include "base/text.h"
 #include "base/topo/fabric_of_tree.h"
-#include "cli/bench_limits.h"
-#include "cli/experiments.h"
 #include "cli/tune_job.h"
+#include "lab/bench/bench_limits.h"
+#include "lab/bench/experiments.h"
 #include "run/node/kernels/kernels.h"
 
 namespace tutti::cli {
@@ -40,13 +40,13 @@ uint64_t fold_bytes_per_s(Clock& clock) {
 // Collective; on rank 0.
 price::NodeParameters node_parameters(TuneJob& job) {
     price::NodeParameters node;
-    SharedPage page(job.mpi);
+    bench::SharedPage page(job.mpi);
     if (const auto flag = page.flag_us(job.mpi)) {
         node.flag_ns = std::max<uint64_t>(static_cast<uint64_t>(*flag * 1000), 1);
     }
     if (!job.speaks) return node;
-    node.copy_bytes_per_s =
-        static_cast<uint64_t>(static_cast<double>(kMoved) * 1e6 / std::max(copy_us(kMoved), 1e-3));
+    node.copy_bytes_per_s = static_cast<uint64_t>(static_cast<double>(kMoved) * 1e6 /
+                                                  std::max(bench::copy_us(kMoved), 1e-3));
     node.reduce_bytes_per_s = fold_bytes_per_s(job.clock);
     return node;
 }
@@ -88,8 +88,8 @@ class LinksJob {
 
     TuneJob& job_;
     const uint32_t hosts_;
-    SurveyBuffers buffers_;
-    std::optional<Experiments> experiments_;
+    bench::SurveyBuffers buffers_;
+    std::optional<bench::Experiments> experiments_;
     tune::Tuned tuned_;
     topo::Fabric fabric_;  // as far as known
     bool is_described_ = false;
@@ -117,7 +117,7 @@ Result<Done> LinksJob::find_switches() {
     survey::Limits limits;
     limits.ns_max = static_cast<uint64_t>(static_cast<double>(job_.options.seconds * kNsPerSecond) *
                                           kSurveyShare);
-    const auto found = find_groups(*experiments_, hosts_, limits, {});
+    const auto found = bench::find_groups(*experiments_, hosts_, limits, {});
     if (!found) return found.error();
     job_.say("switches    " + survey_text(found.value()));
     if (found.value().verdict != survey::Found::Verdict::kGroups) return Done{};
@@ -186,8 +186,8 @@ Result<Done> LinksJob::run() {
     const price::NodeParameters node = node_parameters(job_);
     if (hosts_ > 1) {
         tuned_.parameters.emplace().node = node;
-        experiments_.emplace(job_.mpi, job_.rank_of_host, survey::Limits().bytes_max, SurveyTimes{},
-                             job_.clock, buffers_, is_alive);
+        experiments_.emplace(job_.mpi, job_.rank_of_host, survey::Limits().bytes_max,
+                             bench::SurveyTimes{}, job_.clock, buffers_, is_alive);
         if (!experiments_->decides()) {
             if (const auto served = experiments_->serve(); !served) return served;
         } else {

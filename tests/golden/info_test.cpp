@@ -75,7 +75,8 @@ TEST_F(Transcript, InfoSaysWhyThereIsNoRdma) {
     EXPECT_NE(other.out.find("  port              none: "), std::string::npos) << other.out;
 }
 
-// What it does where there is one: tests/unit/cli/verbs_ways_test.cpp, tests/system/test_vmlab.py.
+// What it does where there is one: tests/unit/lab/bench/verbs_ways_test.cpp and
+// tests/system/test_vmlab.py.
 TEST_F(Transcript, BenchSaysWhyThereIsNoRdma) {
     const Answer none = tutti("bench --verbs --device no_such_device:1,other");
     EXPECT_EQ(none.status, 2);
