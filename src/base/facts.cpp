@@ -106,8 +106,7 @@ const Fact* FactRow::find(std::string_view name) const {
 }
 
 Fact* FactRow::get(std::string_view name) {
-    const auto found = std::ranges::find(facts, name, &Fact::name);
-    return found == facts.end() ? nullptr : &*found;
+    return const_cast<Fact*>(std::as_const(*this).find(name));
 }
 
 void FactRow::merge(FactRow other) {

@@ -106,8 +106,8 @@ int copy_no_attribute(uintptr_t, int, void*, void*, void*, int* flag);
 bool create_comm_keyval();
 // Gives it a state before any other function asks for it. False where the host takes none.
 bool attach_now(abi::Comm comm);
-// Who comes late, in communicators that are gone and those that are here. Collective over the
-// world, whose last samples are compared.
+// How late ranks came, in freed communicators and in those still there. Collective over the world,
+// which compares its last samples.
 ArrivalLog gather_arrivals();
 // What teams tell of themselves.
 FactLog gather_facts();

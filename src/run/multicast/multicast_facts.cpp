@@ -60,16 +60,17 @@ struct Covered {
 Covered covered_by(Protection protection) {
     switch (protection) {
         case Protection::kAll:
-            return {"all", ", authenticated, readable by whoever joins"};
+            return {"all", ", authenticated: anyone who joins can read packets"};
         case Protection::kSecret:
             return {"all", ", encrypted"};
         case Protection::kHeader:
-            return {"header",
-                    ", headers authenticated: whoever joins reads packets, and can send them again "
-                    "with other data (TUTTI_MCAST_CODE=header)"};
+            return {
+                "header",
+                ", headers authenticated: anyone who joins can read packets, and send them again "
+                "with other data (TUTTI_MCAST_CODE=header)"};
         case Protection::kNone:
             return {"none",
-                    ", not authenticated: whoever joins reads packets, and can forge them "
+                    ", not authenticated: anyone who joins can read packets, and forge them "
                     "(TUTTI_MCAST_CODE=none)"};
     }
     TUTTI_ASSERT(false, "a key has one of these");

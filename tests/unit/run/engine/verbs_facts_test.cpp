@@ -37,7 +37,7 @@ FactRow row_of(const VerbsStory& story, const char* name, uint32_t ranks) {
 
 TEST(VerbsFacts, NothingIsSaidWhereNobodyWantsThem) { EXPECT_FALSE(VerbsStory{}.is_told()); }
 
-// In reports; whoever asks its own member is told.
+// In a report. A program that asks any member has the facts all the same.
 TEST(VerbsFacts, TheFirstRankTells) {
     EXPECT_FALSE(facts_of(connected(), {"a", 1, 4, kHosts}).is_told);
     EXPECT_TRUE(facts_of(connected(), {"a", 0, 4, kHosts}).is_told);

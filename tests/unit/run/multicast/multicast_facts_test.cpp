@@ -88,13 +88,13 @@ TEST(MulticastFacts, AddUpTheHostsOfAGroup) {
     for (const char* name : {"rows", "columns", "more"}) {
         reported.add(facts_of(without("h3: why"), {name, 0, 4, kHosts}));
     }
-    EXPECT_EQ(
-        reported.text(),
-        "multicast on MPI_COMM_WORLD (8 ranks, 3 hosts): eth0, 239.1.2.3:17717, 25 Mbit/s, "
-        "round trip 400 us, authenticated, readable by whoever joins; 300 packets, 6 lost packets, "
-        "6 NAKs, 15 repairs to one and 3 to all (3 of 6 within 10 ms, at most 14 ms), 9 "
-        "duplicates, 12 rejected, 6 ungrouped, 3 malformed\n"
-        "multicast off on rows (4 ranks, 3 hosts), one of 3 communicators: h3: why\n");
+    EXPECT_EQ(reported.text(),
+              "multicast on MPI_COMM_WORLD (8 ranks, 3 hosts): eth0, 239.1.2.3:17717, 25 Mbit/s, "
+              "round trip 400 us, authenticated: anyone who joins can read packets; 300 packets, 6 "
+              "lost packets, "
+              "6 NAKs, 15 repairs to one and 3 to all (3 of 6 within 10 ms, at most 14 ms), 9 "
+              "duplicates, 12 rejected, 6 ungrouped, 3 malformed\n"
+              "multicast off on rows (4 ranks, 3 hosts), one of 3 communicators: h3: why\n");
     EXPECT_EQ(group.value("state"), Fact::Value("on"));
     EXPECT_EQ(group.value("communicators"), Fact::Value(uint64_t{1}));
     EXPECT_EQ(group.value("repaired_in_10_ms"), Fact::Value(uint64_t{3}));
@@ -112,12 +112,12 @@ TEST(MulticastFacts, SayWhoCanReadThePackets) {
         EXPECT_EQ(group.value("encrypted"), Fact::Value(is_encrypted));
         EXPECT_EQ(group.value("code"), Fact::Value(code));
     };
-    expect(Protection::kAll, "authenticated, readable by whoever joins; ", false, "all");
+    expect(Protection::kAll, "authenticated: anyone who joins can read packets; ", false, "all");
     expect(Protection::kSecret, "encrypted; ", true, "all");
-    expect(Protection::kHeader, "headers authenticated: whoever joins reads packets, and can ",
-           false, "header");
-    expect(Protection::kNone, "not authenticated: whoever joins reads packets, and can ", false,
-           "none");
+    expect(Protection::kHeader,
+           "headers authenticated: anyone who joins can read packets, and send ", false, "header");
+    expect(Protection::kNone, "not authenticated: anyone who joins can read packets, and forge ",
+           false, "none");
 }
 
 TEST(MulticastFacts, SayWhatBoundsTheRate) {

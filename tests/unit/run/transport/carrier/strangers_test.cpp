@@ -199,7 +199,7 @@ TEST(Strangers, ForgedNumbersAreDropped) {
     }
 }
 
-// Whether whoever joins the address finds what the hosts send each other; all of it arrives.
+// Whether a stranger who joins the address finds what the hosts send each other. All of it arrives.
 bool can_be_read(Protection protection, uint16_t port) {
     const Stranger stranger(own_port(port));
     ClusterParams params = on_port(port, 3);
