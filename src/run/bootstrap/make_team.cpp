@@ -127,8 +127,8 @@ Report TeamMaker::prepare() {
                                            context_.settings().check && params_.size > 1);
     const Settings& settings = context_.settings();
     if (settings.watches_arrivals() && params_.size > 1) {
-        team_->watch_arrivals();
-        if (settings.tunes_live()) team_->tune_live(settings.tune == TuneChoice::kLiveAll);
+        engine::Sampler& sampler = team_->sample();
+        if (settings.tunes_live()) sampler.tune_live(settings.tune == TuneChoice::kLiveAll);
     }
     node_runner_ = std::make_unique<engine::NodeRunner>(
         team_->members(), select::NodeChoice::create(context_.grounds(), params_.size));
@@ -281,11 +281,8 @@ Result<Done> TeamMaker::name_hosts() {
 
 void TeamMaker::await_speed() {
     if (!params_.multicast_later || !may_measure(context_.settings(), context_.rules())) return;
-    std::vector<uint64_t> hosts(nodes_);
-    std::ranges::sort(hosts);
-    hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
-    inter_node_->await_speed(std::move(hosts));
-    team_->measure_later(measure_messages);
+    team_->agenda().add(std::make_unique<SpeedDuty>(*team_, nodes_));
+    inter_node_->await_speed();
 }
 
 // A report of trouble is about the team as a whole: whoever has no multicast goes without.
@@ -293,7 +290,9 @@ Report TeamMaker::make_multicast() {
     engine::InterNode& inter_node = *inter_node_;
     const Settings& settings = context_.settings();
     const bool may_try = wants_multicast(settings) && !settings.watches_calls();
-    if (params_.multicast_later && may_try) team_->try_later(try_multicast);
+    if (params_.multicast_later && may_try) {
+        team_->agenda().add(std::make_unique<MulticastDuty>(*team_));
+    }
     if (params_.multicast_later && may_wait_for_multicast(settings, context_.rules())) {
         if (wants_multicast(settings)) inter_node.await_multicast();
         return {};
@@ -326,13 +325,13 @@ Result<Done> TeamMaker::prepare_arrivals() {
     const Settings& settings = context_.settings();
     const bool may_multicast = inter_node_->awaits_multicast() || inter_node_->multicast_ns() > 0;
     const bool may_follow = may_multicast && settings.may_follow_arrivals();
-    if (!params_.multicast_later || !(may_follow || team_->arrivals())) {
-        team_->leave_arrivals();
+    if (!params_.multicast_later || !(may_follow || team_->sampler())) {
+        team_->leave_sampling();
         return Done{};
     }
-    if (!team_->arrivals()) team_->watch_arrivals();
-    if (may_follow) team_->follow_arrivals();
-    team_->read_clocks_by(read_clocks);
+    engine::Sampler& sampler = team_->sampler() ? *team_->sampler() : team_->sample();
+    if (may_follow) sampler.may_follow();
+    sampler.read_clocks_by(std::make_unique<ClockDuty>(*team_));
     return inter_node_->plan_comparison(sizeof(adapt::ArrivalBlock));
 }
 

@@ -9,7 +9,9 @@
 //   2  all: the slowest pair's counts, and is kept for teams of these hosts or of some of them
 #include "run/bootstrap/measure_messages.h"
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "plan/select/measured.h"
@@ -33,10 +35,11 @@ struct SpeedFinding {
 
 class MessageTrial {
   public:
-    explicit MessageTrial(engine::Team& team)
+    MessageTrial(engine::Team& team, const std::vector<uint64_t>& hosts)
         : context_(team.context()),
           members_(team.members()),
           inter_node_(*team.inter_node()),
+          hosts_(hosts),
           all_(members_.rank, members_.size, members_.allgather, members_.allgather_user) {}
 
     // The same on all members. An error of kind kBootstrap: they cannot talk to each other any
@@ -50,6 +53,7 @@ class MessageTrial {
     engine::Context& context_;
     const engine::Members& members_;
     engine::InterNode& inter_node_;
+    const std::vector<uint64_t>& hosts_;
     Circle all_;
     std::optional<MessageMeter> meter_;
 };
@@ -57,7 +61,7 @@ class MessageTrial {
 // Neighbours by number, all pairs at once: a network that carries this team's calls carries that.
 // Of an odd number the last host is not measured.
 Report MessageTrial::prepare(sched::Speed& known) {
-    known = context_.findings().speed_of(inter_node_.hosts());
+    known = context_.findings().speed_of(hosts_);
     const topo::Placement& placement = inter_node_.placement();
     const uint32_t node = placement.node_of(members_.rank);
     const uint32_t partner = node ^ 1u;
@@ -101,7 +105,7 @@ Result<sched::Speed> MessageTrial::find_out() {
     if (found) {
         // Without it, a later team measures again.
         static_cast<void>(guarded([&] {
-            context_.findings().keep_speed(inter_node_.hosts(), found.value());
+            context_.findings().keep_speed(hosts_, found.value());
             return Report{};
         }));
     }
@@ -117,17 +121,29 @@ bool may_measure(const Settings& settings, const select::Rules& rules) {
     return settings.price == PriceChoice::kOn || settings.hosts == 0;
 }
 
-tutti_status measure_messages(engine::Team& team) {
-    const tutti_status met = team.meet();
+SpeedDuty::SpeedDuty(engine::Team& team, std::vector<uint64_t> nodes)
+    : team_(team), hosts_(std::move(nodes)) {
+    std::ranges::sort(hosts_);
+    hosts_.erase(std::unique(hosts_.begin(), hosts_.end()), hosts_.end());
+}
+
+bool SpeedDuty::is_due() {
+    const auto held = team_.inter_node()->hold();
+    return team_.inter_node()->is_speed_due();
+}
+
+tutti_status SpeedDuty::run() {
+    has_run_ = true;
+    const tutti_status met = team_.meet();
     if (met != TUTTI_OK) return met;
-    engine::InterNode& inter_node = *team.inter_node();
-    MessageTrial trial(team);
+    engine::InterNode& inter_node = *team_.inter_node();
+    MessageTrial trial(team_, hosts_);
     const auto found = trial.find_out();
     inter_node.forget_told();  // whoever waited in the trial heard nothing else
     inter_node.adopt_speed(found ? found.value() : sched::Speed{});
     if (found || found.error().code != ErrorCode::kBootstrap) return TUTTI_OK;
-    team.give_up(TUTTI_ERR_NETWORK, found.error().message.c_str());
-    return team.members().broken;
+    team_.give_up(TUTTI_ERR_NETWORK, found.error().message.c_str());
+    return team_.members().broken;
 }
 
 }  // namespace tutti::bootstrap

@@ -147,22 +147,25 @@ Result<adapt::ClockReading> ClockTrial::find_out() {
 
 }  // namespace
 
-tutti_status read_clocks(engine::Team& team) {
-    Clock& clock = team.context().clock();
+bool ClockDuty::is_due() { return team_.sampler()->arrivals().is_reading_due(); }
+
+tutti_status ClockDuty::run() {
+    Clock& clock = team_.context().clock();
+    engine::Arrivals& arrivals = team_.sampler()->arrivals();
     const uint64_t begin_ns = clock.now_ns();
-    const tutti_status met = team.meet();
+    const tutti_status met = team_.meet();
     if (met != TUTTI_OK) return met;
-    ClockTrial trial(team);
+    ClockTrial trial(team_);
     const auto found = trial.find_out();
-    team.inter_node()->forget_told();  // whoever waited in the trial heard nothing else
+    team_.inter_node()->forget_told();  // whoever waited in the trial heard nothing else
     if (found) {
-        team.arrivals()->take_reading(found.value(), clock.now_ns() - begin_ns);
+        arrivals.take_reading(found.value(), clock.now_ns() - begin_ns);
         return TUTTI_OK;
     }
-    team.arrivals()->do_without();
+    arrivals.do_without();
     if (found.error().code != ErrorCode::kBootstrap) return TUTTI_OK;
-    team.give_up(TUTTI_ERR_NETWORK, found.error().message.c_str());
-    return team.members().broken;
+    team_.give_up(TUTTI_ERR_NETWORK, found.error().message.c_str());
+    return team_.members().broken;
 }
 
 }  // namespace tutti::bootstrap

@@ -22,15 +22,34 @@ void tell_return(engine::InterNode& inter_node, const engine::Members& members) 
     }
 }
 
+// All members are in the same call of their own, and what a failure of multicast has left is done.
+tutti_status begin_try(engine::Team& team) {
+    engine::InterNode& inter_node = *team.inter_node();
+    const tutti_status met = team.meet();
+    if (met != TUTTI_OK || !inter_node.has_lost_multicast()) return met;
+    // In the try all members let it go on, so it ends; and who is over it has no message of it
+    // under way: those of the next group's failure cannot meet with them.
+    const tutti_status settled = team.settle_multicast();
+    if (settled == TUTTI_OK) inter_node.retire_multicast();
+    return settled;
+}
+
 }  // namespace
+
+bool MulticastDuty::is_due() {
+    const auto held = team_.inter_node()->hold();
+    return team_.inter_node()->is_multicast_due();
+}
+
+bool MulticastDuty::brings_ways() const { return team_.inter_node()->awaits_multicast(); }
 
 // Whatever goes wrong here leaves the team without multicast; only where the members cannot talk to
 // each other any more, there is no team.
-tutti_status try_multicast(engine::Team& team) {
-    const tutti_status begun = team.begin_try();
+tutti_status MulticastDuty::run() {
+    const tutti_status begun = begin_try(team_);
     if (begun != TUTTI_OK) return begun;
-    engine::InterNode& inter_node = *team.inter_node();
-    const engine::Members& members = team.members();
+    engine::InterNode& inter_node = *team_.inter_node();
+    const engine::Members& members = team_.members();
     Circle all(members.rank, members.size, members.allgather, members.allgather_user);
     std::optional<NodeTalk> talk;
     bool are_apart = false;
@@ -60,7 +79,7 @@ tutti_status try_multicast(engine::Team& team) {
     const bool is_cut = talk && talk->gather->has_failed();
     if (is_cut) members.context.remnants().keep(std::move(talk->gather));
     if (!are_apart && !is_cut) return TUTTI_OK;
-    team.give_up(TUTTI_ERR_NETWORK, agreed.error().message.c_str());
+    team_.give_up(TUTTI_ERR_NETWORK, agreed.error().message.c_str());
     return members.broken;
 }
 

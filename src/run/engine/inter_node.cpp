@@ -5,6 +5,25 @@
 #include <utility>
 
 namespace tutti::engine {
+namespace {
+
+// A try costs what some tens of short calls gain, or a few long ones: 16 calls of a few bytes, four
+// of 1 MiB. A communicator that lives for a few calls never gets there.
+constexpr uint64_t kWishBytes = 256u << 10;
+constexpr Demand kMulticastDemand(kWishBytes, 16 * kWishBytes);
+// Measuring messages takes some 50 of them, of which the long ones are 4 MB at most each way and
+// some 50 ms where links are slow. It comes after 256 calls of a few bytes, or 16 of 1 MiB, so the
+// job has spent several times as much on its calls by then.
+constexpr uint64_t kPricedCallBytes = 64u << 10;
+constexpr Demand kSpeedDemand(kPricedCallBytes, 256 * kPricedCallBytes);
+// After a failure: calls by messages until it is tried again, doubled with each such try. The least
+// is four times the short calls that earn a first try: a host that stood still once may do so
+// again, and each time costs seconds. A try that is in vain takes a second; spread over the most it
+// is 15 us a call, about what the shortest call across hosts takes anyway.
+constexpr uint64_t kReturnCallsMin = 64;
+constexpr uint64_t kReturnCallsMax = 65'536;
+
+}  // namespace
 
 InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
                      const tutti_p2p& p2p, std::vector<uint32_t> peers, transport::TagLease tags)
@@ -16,6 +35,8 @@ InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
       messages_(p2p, tags_.first_tag(), peers_, tags_.kinds()),
       routes_(messages_),
       notes_(p2p, tags_.note_tag(), peers_, rank, tags_.token()),
+      multicast_demand_(kMulticastDemand),
+      speed_demand_(kSpeedDemand),
       plans_(context_.grounds(), placement_, rank_),
       is_told_(placement_.ranks()) {
     const FaultPlan& faults = context_.settings().faults;
@@ -127,43 +148,22 @@ sched::Speed InterNode::message_speed() const {
     return beside.mbit != 0 ? beside : speed_;
 }
 
-namespace {
-// A try costs what some tens of short calls gain, or a few long ones: 16 calls of a few bytes, four
-// of 1 MiB. A communicator that lives for a few calls never gets there.
-constexpr uint64_t kWishBytes = 256u << 10;
-constexpr uint64_t kWishedBytes = 16 * kWishBytes;
-// Measuring messages takes some 50 of them, of which the long ones are 4 MB at most each way and
-// some 50 ms where links are slow. It comes after 256 calls of a few bytes, or 16 of 1 MiB, so the
-// job has spent several times as much on its calls by then.
-constexpr uint64_t kPricedCallBytes = 64u << 10;
-constexpr uint64_t kPricedBytes = 256 * kPricedCallBytes;
-// After a failure: calls by messages until it is tried again, doubled with each such try. The least
-// is four times the short calls that earn a first try: a host that stood still once may do so
-// again, and each time costs seconds. A try that is in vain takes a second; spread over the most it
-// is 15 us a call, about what the shortest call across hosts takes anyway.
-constexpr uint64_t kReturnCallsMin = 64;
-constexpr uint64_t kReturnCallsMax = 65'536;
-}  // namespace
-
 // All members count alike. Of a gather or scatter some may have more room than is sent, and do not
 // know that when they begin it (receive_capacity.cpp).
 void InterNode::count_wish(const select::Plan& plan) {
     const bool is_alike = !has_rooted_blocks(plan.shape.collective);
-    if (awaits_speed_ && plan.awaits_price && is_alike && priced_bytes_ < kPricedBytes) {
-        priced_bytes_ += kPricedCallBytes + std::min(plan.shape.bytes, kPricedBytes);
-    }
-    if (!awaits_multicast_ || !plan.would_multicast || wished_bytes_ >= kWishedBytes) return;
-    wished_bytes_ += kWishBytes + std::min(plan.shape.bytes, kWishedBytes);
+    if (plan.awaits_price && is_alike) speed_demand_.count(plan.shape.bytes);
+    if (plan.would_multicast) multicast_demand_.count(plan.shape.bytes);
 }
 
 bool InterNode::is_speed_due() const {
-    if (!awaits_speed_ || multicast_.route) return false;
-    return priced_bytes_ >= kPricedBytes || context_.settings().price == PriceChoice::kOn;
+    if (!speed_demand_.is_awaited() || multicast_.route) return false;
+    return speed_demand_.is_enough() || context_.settings().price == PriceChoice::kOn;
 }
 
 bool InterNode::is_multicast_due() const {
     if (multicast_.route) return is_return_due();
-    return awaits_multicast_ && wished_bytes_ >= kWishedBytes;
+    return awaits_multicast() && multicast_demand_.is_enough();
 }
 
 // Only calls from calls_end() on are counted, and whoever has counted one knows where that is: so
@@ -185,7 +185,7 @@ void InterNode::retire_multicast() {
 }
 
 Result<Done> InterNode::adopt_multicast(multicast::MulticastOutcome made) {
-    awaits_multicast_ = false;
+    multicast_demand_.end();
     if (multicast_.route) {
         calls_without_ = 0;
         ++retries_;
@@ -205,7 +205,7 @@ Result<Done> InterNode::adopt_multicast(multicast::MulticastOutcome made) {
 
 // What the team still owes to others beside multicasts, others' waits go on with.
 void InterNode::drop_multicast(std::string obstacle) {
-    awaits_multicast_ = false;
+    multicast_demand_.end();
     multicast::MulticastOutcome dropped;
     {
         const auto still = context_.process_multicast().keep_still();
@@ -229,8 +229,8 @@ Result<select::Plan*> InterNode::plan(const sched::Shape& shape, uint32_t way) {
 
 select::Circumstances InterNode::circumstances(const sched::Shape& shape) const {
     const bool may = may_multicast(shape);
-    return {may && awaits_multicast_, may && multicast_.route != nullptr, multicast_.obstacle,
-            awaits_speed_};
+    return {may && awaits_multicast(), may && multicast_.route != nullptr, multicast_.obstacle,
+            speed_demand_.is_awaited()};
 }
 
 Result<Done> InterNode::force(const sched::Shape& shape, const std::string& algorithm) {
@@ -461,7 +461,7 @@ multicast::MulticastStory InterNode::multicast_story() const {
     multicast::MulticastStory story;
     story.message = message_speed();
     if (!multicast_.route) {
-        story.state = awaits_multicast_             ? State::kLater
+        story.state = awaits_multicast()            ? State::kLater
                       : multicast_.obstacle.empty() ? State::kNone
                                                     : State::kOff;
         if (story.state == State::kOff) story.reason = multicast_.obstacle;

@@ -15,6 +15,7 @@
 #include "base/topo/placement.h"
 #include "plan/sched/shape.h"
 #include "plan/select/plans.h"
+#include "run/engine/agenda.h"
 #include "run/engine/context.h"
 #include "run/engine/verbs_facts.h"
 #include "run/exec/executor.h"
@@ -84,20 +85,16 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     // Once, before attach().
     void set_multicast(multicast::MulticastOutcome outcome);
     // Multicast is tried, after attach(), once calls that would use it come often.
-    void await_multicast() { awaits_multicast_ = true; }
+    void await_multicast() { multicast_demand_.await(); }
     // How fast messages between hosts are is measured, after attach(), once calls that could run
-    // otherwise by it come often; by hosts are meant these, by ascending identities.
-    void await_speed(std::vector<uint64_t> hosts) {
-        hosts_ = std::move(hosts);
-        awaits_speed_ = true;
-    }
-    [[nodiscard]] const std::vector<uint64_t>& hosts() const { return hosts_; }
+    // otherwise by it come often.
+    void await_speed() { speed_demand_.await(); }
     // As is_multicast_due().
     [[nodiscard]] bool is_speed_due() const;
     // Alike on all members, between two calls; 0: it is not known, nor measured any more.
     void adopt_speed(const sched::Speed& speed) {
         const auto held = hold();
-        awaits_speed_ = false;
+        speed_demand_.end();
         speed_ = speed;
     }
     [[nodiscard]] sched::Speed message_speed() const;
@@ -109,7 +106,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] uint64_t multicast_ns() const {
         return multicast_.route ? multicast_.route->agreed().latency_ns + 1 : 0;
     }
-    [[nodiscard]] bool awaits_multicast() const { return awaits_multicast_; }
+    [[nodiscard]] bool awaits_multicast() const { return multicast_demand_.is_awaited(); }
     // Calls have asked for it often enough. Between two calls all members know that alike, since
     // they count the same calls.
     [[nodiscard]] bool is_multicast_due() const;
@@ -307,12 +304,9 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     bool is_watched_for_others_ = false;
     bool polls_ = false;  // has multicast, and no thread that serves it
     bool is_crowded_ = false;
-    bool awaits_multicast_ = false;
-    uint64_t wished_bytes_ = 0;
-    bool awaits_speed_ = false;
-    uint64_t priced_bytes_ = 0;    // of calls that could run otherwise by it
-    std::vector<uint64_t> hosts_;  // none where it is not awaited
-    sched::Speed speed_;           // as measured without multicast
+    Demand multicast_demand_;
+    Demand speed_demand_;  // of calls that could run otherwise by it
+    sched::Speed speed_;   // as measured without multicast
     select::Plans plans_;
     // After a failure, until the next try: calls that went by messages instead; and how often it
     // was tried again so far, and came back. Alike on all members.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/engine/team.h"
 
+#include <cstdio>
 #include <utility>
 
 #include "base/bell.h"
 #include "base/large_stack.h"
-#include "plan/select/live_facts.h"
 #include "run/engine/inter_node.h"
 #include "run/engine/node_story.h"
 #include "run/notes/notes.h"
@@ -13,25 +13,15 @@
 namespace tutti::engine {
 namespace {
 
-// Calls that never waited still let the embedder progress now and then: a program that only calls
-// collectives in a loop must not starve a message under way. At 150 ns a call, 1 in 128 costs 1 ns.
-constexpr uint32_t kCallsPerProgress = 128;
 // Steps of another team in one turn of a wait: one that moves much data must not hold up the wait.
 constexpr uint32_t kStepsAtOnce = 64;
-// Who sleeps in a wait is up again so soon to move other teams on.
-constexpr uint64_t kSleepWithCompanyNs = 50'000;
 // Fruitless polls of the short way before the wait loop takes over: about a microsecond.
 constexpr uint32_t kShortPolls = 256;
-// Each test lets the embedder progress, which costs more than a look.
-constexpr uint32_t kTestsPerLook = 64;
-// From when on a wait may have to do with a failure of another team's group. Long beside what calls
-// take, so that idle groups stay idle; short beside the time in which a silent member is given up.
-constexpr uint64_t kWatchOthersAfterNs = 1'000'000'000;
 
 }  // namespace
 
 Team::Team(Context& context, const tutti_team_params& params, bool checks)
-    : members_(context, params), queue_(members_, checks) {}
+    : members_(context, params), queue_(members_, checks), waits_(members_, queue_, link_) {}
 
 Team::~Team() {
     // Whoever has completed the last request is through with the team.
@@ -49,6 +39,7 @@ void Team::run_by(std::unique_ptr<Runner> runner, std::unique_ptr<Control> contr
     runner_ = std::move(runner);
     control_ = std::move(control);
     queue_.run_by(*runner_, *control_);
+    waits_.run_by(*runner_, *control_);
 }
 
 void Team::run_by_node(std::unique_ptr<NodeRunner> runner, std::unique_ptr<Control> control) {
@@ -59,7 +50,7 @@ void Team::run_by_node(std::unique_ptr<NodeRunner> runner, std::unique_ptr<Contr
 void Team::become_track(Tracks& tracks) {
     tracks_ = &tracks;
     short_ = nullptr;
-    leave_arrivals();  // who is late to one of several calls at once, nobody can tell
+    leave_sampling();  // who is late to one of several calls at once, nobody can tell
 }
 
 void Team::own_tracks(std::unique_ptr<Tracks> tracks) { own_tracks_ = std::move(tracks); }
@@ -72,99 +63,6 @@ tutti_status Team::describe(const tutti_call& call, Request& request) {
     return TUTTI_OK;
 }
 
-// ---- waiting -----------------------------------------------------------------------------------
-
-Waiter::From Team::awaited() const {
-    // Nobody rings for what other teams wait for.
-    return has_company() ? Waiter::From::kAnywhere : runner_->awaited();
-}
-
-void Team::wait_turn(Waiter& waiter) {
-    // Heard before the last step: what would have completed the call came before the news, if at
-    // all.
-    if (members_.is_broken()) return queue_.end_front();
-    move_others_on();
-    const Waiter::From from = awaited();
-    switch (waiter.turn(from)) {
-        case Waiter::Advice::kPoll:
-            runner_->serve_others();
-            break;
-        case Waiter::Advice::kProgress:
-            runner_->serve_others();
-            context().progress();
-            calls_since_progress_ = 0;
-            break;
-        case Waiter::Advice::kAnnounce:
-            runner_->announce();
-            break;
-        case Waiter::Advice::kListen:
-            runner_->lengthen();
-            context().progress();
-            listen();
-            watch_others(waiter.waited_ns());
-            break;
-        case Waiter::Advice::kReport:
-            control_->report_stall(queue_.front()->op.call, runner_->node_op(), waiter.waited_ns());
-            break;
-        case Waiter::Advice::kSleep:
-            if (sleep_turn(from)) waiter.reset();
-            break;
-    }
-}
-
-// Sleeps unless the last look moves the call. True if it did.
-bool Team::sleep_turn(Waiter::From from) {
-    Sleeper sleeper(runner_->bell(from));
-    if (queue_.advance()) return true;
-    runner_->sleep(sleeper, from, sleep_end_ns());
-    return false;
-}
-
-uint64_t Team::sleep_end_ns() {
-    return context().clock().now_ns() + (has_company() ? kSleepWithCompanyNs : Waiter::kSleepNsMax);
-}
-
-void Team::listen() {
-    const Request* front = queue_.front();
-    control_->listen(front ? &front->op.call : nullptr, runner_->node_op());
-}
-
-void Team::look_around() {
-    if (++looks_ % kTestsPerLook != 0) return;
-    listen();
-    // What completes the call came first, if at all.
-    if (members_.is_broken() && !queue_.advance()) queue_.end_front();
-}
-
-void Team::watch_others(uint64_t waited_ns) {
-    if (watches_others_ || waited_ns < kWatchOthersAfterNs) return;
-    watches_others_ = true;
-    context().process_multicast().watch_all_for_others(true);
-}
-
-tutti_status Team::wait_for(Request& request, uint32_t polls) {
-    Waiter waiter(members_.policy, context().clock(), progressed_ns_, polls);
-    while (request.stage != Request::Stage::kIdle) {
-        if (queue_.advance()) {
-            waiter.reset();
-        } else {
-            wait_turn(waiter);
-        }
-    }
-    call_done();
-    return request.status;
-}
-
-inline void Team::call_done() {
-    if (watches_others_) {
-        watches_others_ = false;
-        context().process_multicast().watch_all_for_others(false);
-    }
-    if (++calls_since_progress_ < kCallsPerProgress) return;
-    calls_since_progress_ = 0;
-    context().progress();
-}
-
 // ---- blocking calls ----------------------------------------------------------------------------
 
 tutti_status Team::run(const tutti_call& call) {
@@ -172,7 +70,7 @@ tutti_status Team::run(const tutti_call& call) {
     if (described != TUTTI_OK) return described;
     if (rejected_ && is_made_again(card_of(call, run_))) [[unlikely]]
         return TUTTI_HOST;
-    if (arrivals_ && arrivals_->has_turn()) [[unlikely]]
+    if (sampler_ && sampler_->has_turn()) [[unlikely]]
         return run_sampled(call);
     return run_quickly(call, 0);
 }
@@ -200,48 +98,32 @@ inline tutti_status Team::run_short() {
         } else if (policy.is_crowded || ++polls == kShortPolls) {
             short_->resume(run_.op);
             queue_.put_in_front(run_);
-            return wait_for(run_, kShortPolls);
+            return waits_.wait_for(run_, kShortPolls);
         }
     }
     if (policy.sleeps) short_->ring_done(run_.op);
-    call_done();
+    waits_.call_done();
     return TUTTI_OK;
 }
 
-// The call is well formed. The first one after a comparison is no sample: members come to it from
-// there.
+// The call is well formed.
 tutti_status Team::run_sampled(const tutti_call& call) {
-    const bool is_after = arrivals_->is_comparison_due();
-    if (is_after && compare_arrivals()) static_cast<void>(describe(call, run_));
-    const bool is_tuned = live_ && !run_.op.call.is_empty();
-    const select::CallKind kind = kind_of(run_);
-    run_.way = is_tuned ? live_->force(kind) : 0;
-    const bool is_timed = is_tuned && live_->is_timed(kind);
-    const bool is_looked_at = is_timed || (arrivals_->is_sampled() && !is_after);
-    const uint64_t arrived_ns = is_looked_at ? context().clock().now_ns() : 0;
-    const tutti_status status = run_quickly(call, run_.way);
-    const uint32_t question = is_tuned ? live_->ran(kind) : select::Live::kNone;
-    if (!is_looked_at || status < TUTTI_OK) return status;
-    const uint64_t left_ns = status == TUTTI_OK ? context().clock().now_ns() : 0;
-    arrivals_->add({.collective = call.collective,
-                    .arrived_ns = arrived_ns,
-                    .left_ns = left_ns,
-                    .is_timed = is_timed,
-                    .question = question,
-                    .may_follow = select::Follow::may_follow(kind)});
+    if (sampler_->compare_if_due()) static_cast<void>(describe(call, run_));
+    const Sampler::Look look = sampler_->begin(run_);
+    run_.way = look.way;
+    const tutti_status status = run_quickly(call, look.way);
+    sampler_->end(look, status);
     return status;
 }
 
 // The call is well formed.
 tutti_status Team::run_slowly(const tutti_call& call) {
     last_ = &take_track();
-    const bool has_run_another = last_->look_at_trials();
+    const bool has_run_another = last_->do_duties();
     if (has_run_another || last_ != this) static_cast<void>(last_->describe(call, last_->run_));
-    if (follow_) run_.way = follow_->follows(kind_of(run_)) ? select::kFollows : 0;
+    if (sampler_) sampler_->choose_following(run_);
     const tutti_status status = last_->run_described();
-    if (run_.way == select::kFollows && run_.ran != nullptr) {
-        has_followed_ |= std::string_view(run_.ran).starts_with(select::kFollowing);
-    }
+    if (sampler_) sampler_->ran(run_);
     if (status == TUTTI_HOST && tracks_) tracks_->settle(*last_);
     return status;
 }
@@ -251,7 +133,7 @@ tutti_status Team::run_described() {
     {
         const HeldTeam held(*this);
         queue_.push(run_);
-        status = wait_for(run_);
+        status = waits_.wait_for(run_);
     }
     return ended(status);
 }
@@ -312,7 +194,7 @@ tutti_status Team::wait(Request& request) {
     tutti_status status = TUTTI_OK;
     {
         const HeldTeam held(*request.track);
-        status = request.track->wait_for(request);
+        status = request.track->waits_.wait_for(request);
     }
     return request.track->ended(status);
 }
@@ -325,8 +207,7 @@ tutti_status Team::test(Request& request) {
         if (request.stage != Request::Stage::kIdle) track.move_on();
         if (request.stage != Request::Stage::kIdle) {
             track.context().progress();
-            track.move_others_on();
-            track.look_around();
+            track.waits_.look_around();
         }
         if (request.stage != Request::Stage::kIdle) return TUTTI_PENDING;
     }
@@ -344,6 +225,61 @@ bool Team::is_over(const Request& request) {
     if (!request.track) return true;
     const HeldTeam held(*request.track);
     return request.stage == Request::Stage::kIdle;
+}
+
+// ---- what members do between two calls ---------------------------------------------------------
+
+Sampler& Team::sample() {
+    sampler_ = std::make_unique<Sampler>(*this);
+    return *sampler_;
+}
+
+// Members have counted alike up to the call that begins, not up to requests under way.
+bool Team::settle_before_call() {
+    const HeldTeam held_team(*this);
+    settle();
+    return !members_.is_broken();
+}
+
+bool Team::do_duties() {
+    if (agenda_.is_empty() || !settle_before_call()) return false;
+    Duty* due = agenda_.due();
+    if (!due) return false;
+    static_cast<void>(on_large_stack([&] { return due->run(); }));  // an error stays with the team
+    agenda_.drop_over();
+    return true;
+}
+
+// Who makes another call, has given up or has had an error ends this one, while nothing ends a wait
+// in the embedder's allgather.
+template <class Begin>
+tutti_status Team::run_own(const tutti_call& call, Begin begin) {
+    static_cast<void>(describe(call, run_));
+    begin(*runner_);
+    queue_.put_in_front(run_);
+    return waits_.wait_for(run_);
+}
+
+tutti_status Team::meet() {
+    return run_own({}, [](Runner& runner) { runner.begin_meeting(); });  // a barrier
+}
+
+tutti_status Team::compare(const tutti_call& call) {
+    return run_own(call, [&](Runner& runner) { runner.begin_comparison(run_.op.call); });
+}
+
+tutti_status Team::settle_multicast() {
+    return run_own({}, [](Runner& runner) { runner.begin_settling(); });
+}
+
+// First a call by which members find out that they are not in step, so that none waits for the
+// others in the comparison.
+tutti_status Team::finish_arrivals() {
+    if (!sampler_) return TUTTI_OK;
+    const tutti_status met = run({});  // a barrier
+    if (met < TUTTI_OK) return met;
+    sampler_->compare();
+    return members_.broken;
 }
 
 // ---- ends and errors ---------------------------------------------------------------------------
@@ -384,9 +320,7 @@ const char* Team::message() {
 const char* Team::algorithm(const tutti_call& call) {
     const HeldTeam held_team(*this);
     if (describe(call, ask_) != TUTTI_OK) return "none";
-    const select::CallKind kind = kind_of(ask_);
-    ask_.way = live_ ? live_->force(kind) : 0;
-    if (follow_ && follow_->follows(kind)) ask_.way = select::kFollows;
+    ask_.way = sampler_ ? sampler_->way_of(kind_of(ask_)) : 0;
     return runner_->algorithm(ask_);
 }
 
@@ -405,9 +339,8 @@ Result<Done> Team::force(const tutti_call& call, const std::string& algorithm) {
 }
 
 Result<Done> Team::force_here(const tutti_call& call, const std::string& algorithm) {
-    const InterNode* inter_node = runner_->inter_node();
-    if (inter_node && inter_node->awaits_multicast()) {
-        static_cast<void>(on_large_stack([&] { return try_multicast_(*this); }));
+    if (Duty* duty = agenda_.that_brings_ways()) {
+        static_cast<void>(on_large_stack([&] { return duty->run(); }));
     }
     if (members_.is_broken()) return Error{ErrorCode::kNetwork, members_.message};
     const HeldTeam held_team(*this);
@@ -426,17 +359,30 @@ Result<Done> Team::force_here(const tutti_call& call, const std::string& algorit
 std::vector<FactRow> Team::facts() {
     const HeldTeam held_team(*this);
     std::vector<FactRow> rows;
-    if (live_) {
-        for (const auto& question : live_->questions()) {
-            rows.push_back(select::facts_of(question, rank(), size()));
-        }
-    }
+    if (sampler_) sampler_->add_facts(rows);
     if (members_.node.size > 1) rows.push_back(node::facts_of(node_story(members_)));
     if (InterNode* inter_node = runner_->inter_node()) {
         const auto held = inter_node->hold();
         inter_node->tell(rows, members_.name);
     }
     return rows;
+}
+
+void Team::describe_arrivals(tutti_collective collective, tutti_arrivals_info& info) {
+    const HeldTeam held_team(*this);
+    const size_t struct_bytes = info.struct_bytes;
+    info = {};
+    info.struct_bytes = struct_bytes;
+    if (!sampler_) return;
+    sampler_->describe(collective, info);
+    const InterNode* inter_node = runner_->inter_node();
+    for (uint32_t i = 0; i < TUTTI_ARRIVALS_LAST && info.last_samples[i] > 0; ++i) {
+        const auto host = [&] {
+            if (!inter_node) return members_.host();
+            return inter_node->host_text(inter_node->placement().node_of(info.last_rank[i]));
+        };
+        std::snprintf(info.last_host[i], sizeof info.last_host[i], "%s", host().c_str());
+    }
 }
 
 }  // namespace tutti::engine
