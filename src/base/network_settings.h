@@ -16,7 +16,7 @@ namespace tutti::setting_values {
 inline constexpr const char* kMcastOvers[] = {"udp", "verbs", "auto"};
 inline constexpr const char* kMcastCodes[] = {"all", "header", "none"};
 
-inline constexpr auto kNetworkEntries = std::to_array<Entry>({
+inline constexpr auto kMulticastEntries = std::to_array<Entry>({
     {{SettingGroup::kTest, "TUTTI_HOSTS", "--hosts", "N|N:round-robin", "the real ones",
       "Pretends that the job runs on N hosts, its ranks in blocks or in turn. Only ranks of one "
       "pretended host share memory."},
@@ -100,15 +100,27 @@ inline constexpr auto kNetworkEntries = std::to_array<Entry>({
      [](Settings& s, std::string_view v) { return set_between(s.mcast.teams, v, 1, 64); },
      [](const Settings& s) { return shown(s.mcast.teams); },
      "from 1 to 64"},
-    {{SettingGroup::kSite, "TUTTI_VERBS", "--verbs", "off|on|auto", "off",
-      "Messages across hosts by RDMA writes (InfiniBand, RoCE) to the peers to which algorithms "
-      "send most. on: where all processes of a communicator can; a line says where they cannot. "
-      "auto: the same without the line, and not on pretended hosts. Other messages go by your MPI. "
-      "Tried on soft-RoCE only. See docs/verbs.md."},
-     [](Settings& s, std::string_view v) {
-         return assign(s.verbs.choice, parse_auto_on_off<VerbsChoice>(v));
-     },
-     [](const Settings& s) { return shown_auto_on_off(s.verbs.choice); }},
+});
+
+// Which networks teams use: a setting for each row of networks.inc.
+template <size_t kNumber>
+bool set_network(Settings& s, std::string_view v) {
+    return assign(s.networks[kNumber], parse_auto_on_off<NetworkChoice>(v));
+}
+template <size_t kNumber>
+std::string network_text(const Settings& s) {
+    return shown_auto_on_off(s.networks[kNumber]);
+}
+inline constexpr auto kNetworkChoices = std::to_array<Entry>({
+#define TUTTI_NETWORK(name, title, group, variable, option, text) \
+    {{group, variable, option, "off|on|auto", "off", text},       \
+     set_network<network_number(#name)>,                          \
+     network_text<network_number(#name)>},
+#include "base/networks.inc"
+#undef TUTTI_NETWORK
+});
+
+inline constexpr auto kVerbsEntries = std::to_array<Entry>({
     {{SettingGroup::kSite, "TUTTI_VERBS_DEVICE", "--verbs-device", "NAME[:PORT]",
       "the first port that is up",
       "The RDMA device and port, as in mlx5_0:1. Without it: of the ports of one InfiniBand "

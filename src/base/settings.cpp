@@ -237,12 +237,12 @@ constexpr auto kLastEntries = std::to_array<Entry>({
     {{SettingGroup::kSite, "TUTTI_FABRIC", "--fabric", "FILE", "/etc/tutti/fabric.*, or Slurm's",
       "A file that describes the cluster: which hosts share a switch. Rank 0 reads it, and "
       "algorithms follow the switches. `off`: none. See docs/formats/topology.md."},
-     [](Settings& s, std::string_view v) { return set_file_or_off(s.fabric_file, v); },
-     [](const Settings& s) { return shown(s.fabric_file); }},
+     [](Settings& s, std::string_view v) { return set_file_or_off(s.command.fabric_file, v); },
+     [](const Settings& s) { return shown(s.command.fabric_file); }},
     {{SettingGroup::kExpert, "TUTTI_MPI_LIBRARY", "", "FILE", "found by `tutti run`",
       "The libmpi of your MPI, for `tutti bench`."},
-     [](Settings& s, std::string_view v) { return set_text(s.mpi_library, v); },
-     [](const Settings& s) { return shown(s.mpi_library); }},
+     [](Settings& s, std::string_view v) { return set_text(s.command.mpi_library, v); },
+     [](const Settings& s) { return shown(s.command.mpi_library); }},
     {{SettingGroup::kInternal, "TUTTI_REPORT_MARK", "", "FILE", "set by `tutti run`",
       "A file that is touched when a report was given."},
      [](Settings& s, std::string_view v) { return set_text(s.report_mark, v); },
@@ -270,12 +270,15 @@ constexpr auto kLastEntries = std::to_array<Entry>({
 });
 
 constexpr auto kEntries = [] {
-    constexpr size_t kCount =
-        kFirstEntries.size() + kForcedEntries.size() + kNetworkEntries.size() + kLastEntries.size();
+    constexpr size_t kCount = kFirstEntries.size() + kForcedEntries.size() +
+                              kMulticastEntries.size() + kNetworkChoices.size() +
+                              kVerbsEntries.size() + kLastEntries.size();
     std::array<Entry, kCount> all{};
     auto end = std::copy(kFirstEntries.begin(), kFirstEntries.end(), all.begin());
     end = std::copy(kForcedEntries.begin(), kForcedEntries.end(), end);
-    end = std::copy(kNetworkEntries.begin(), kNetworkEntries.end(), end);
+    end = std::copy(kMulticastEntries.begin(), kMulticastEntries.end(), end);
+    end = std::copy(kNetworkChoices.begin(), kNetworkChoices.end(), end);
+    end = std::copy(kVerbsEntries.begin(), kVerbsEntries.end(), end);
     std::copy(kLastEntries.begin(), kLastEntries.end(), end);
     return all;
 }();
@@ -321,6 +324,16 @@ Result<Done> apply(Settings& settings, std::string_view text) {
 
 }  // namespace
 
+namespace {
+
+// Its choice, or a setting of its prefix.
+bool is_of_network(std::string_view name) {
+    return std::ranges::any_of(
+        kNetworkChoices, [&](const Entry& one) { return name.starts_with(one.doc.variable); });
+}
+
+}  // namespace
+
 std::string idle_on_one_host(std::span<const std::string> entries) {
     constexpr auto kAcross =
         std::to_array<std::string_view>({"TUTTI_PRICE", "TUTTI_FAULTS", "TUTTI_SCRATCH"});
@@ -333,7 +346,7 @@ std::string idle_on_one_host(std::span<const std::string> entries) {
         const bool is_forced = std::ranges::any_of(
             kForcedEntries, [&](const Entry& one) { return one.doc.variable == name; });
         const bool is_across = is_forced || std::ranges::count(kAcross, name) != 0 ||
-                               name.starts_with("TUTTI_MCAST") || name.starts_with("TUTTI_VERBS");
+                               name.starts_with("TUTTI_MCAST") || is_of_network(name);
         if (!is_across || std::ranges::count(of_site, name) != 0) continue;
         const std::string text = entry.text(settings.value());
         // What is not to be, is not.

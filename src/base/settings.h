@@ -13,6 +13,7 @@
 
 #include "base/collectives.h"
 #include "base/faults.h"
+#include "base/networks.h"
 #include "base/result.h"
 
 namespace tutti {
@@ -25,7 +26,8 @@ enum class McastChoice { kAuto, kOn, kOff };
 enum class McastOver { kUdp, kVerbs, kAuto };
 // What of a multicast packet its code covers.
 enum class McastCode { kAll, kHeader, kNone };
-enum class VerbsChoice { kAuto, kOn, kOff };
+// Of a network (networks.inc). kOn: a line says where it is not.
+enum class NetworkChoice { kAuto, kOn, kOff };
 // Of algorithms, by what messages between hosts are measured to take.
 enum class PriceChoice { kAuto, kOn, kOff };
 // kAuto: where there is a report to say it in.
@@ -54,7 +56,6 @@ struct McastSettings {
 
 // Messages across hosts by RDMA.
 struct VerbsSettings {
-    VerbsChoice choice = VerbsChoice::kOff;
     std::string device;                 // "mlx5_0", "mlx5_0:1"; empty: the first that is up
     std::optional<uint64_t> gid;        // its index at the port; none: found by itself
     std::optional<uint64_t> partition;  // its key; none: the first of the port
@@ -76,6 +77,19 @@ struct VerbsSettings {
     // A process registers so much at most for the packets of its teams; beyond, a team goes
     // without. That of 40 communicators of 25 hosts, or of 20 over 65,536. 0: no bound.
     uint64_t memory_bytes = 256u << 20;
+};
+
+using NetworkChoices = std::array<NetworkChoice, kNetworks.size()>;
+constexpr NetworkChoices all_off() {
+    NetworkChoices choices{};
+    choices.fill(NetworkChoice::kOff);
+    return choices;
+}
+
+// For the command alone.
+struct CommandSettings {
+    std::string fabric_file;  // `tutti fabric`: what describes the cluster
+    std::string mpi_library;  // `tutti bench`: the host MPI's libmpi
 };
 
 struct Settings {
@@ -128,11 +142,17 @@ struct Settings {
     uint64_t hosts = 0;          // pretended ones; 0: none
     bool hosts_in_turn = false;  // rank r on pretended host r modulo hosts, not in blocks
     McastSettings mcast;
+    NetworkChoices networks = all_off();  // by number
+    // Whether teams across hosts are to have it. Pretended hosts have no need of it, except for
+    // tests.
+    [[nodiscard]] bool wants_network(size_t number) const {
+        return networks[number] == NetworkChoice::kOn ||
+               (networks[number] == NetworkChoice::kAuto && hosts == 0);
+    }
     VerbsSettings verbs;
     FaultPlan faults;
     std::string faults_text;  // as it was given
-    std::string fabric_file;  // for `tutti fabric`: what describes the cluster
-    std::string mpi_library;  // for `tutti bench`: the host MPI's libmpi
+    CommandSettings command;
     // A line for each variable that is none of these; it has no effect.
     std::vector<std::string> unknown;
 };

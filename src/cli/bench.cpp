@@ -264,7 +264,7 @@ int run_under_mpi(int argc, char** argv) {
                                 : !start.settings ? start.settings.error().message
                                                   : "";
     const auto above = ancestors();
-    const std::string library = start.settings ? start.settings.value().mpi_library : "";
+    const std::string library = start.settings ? start.settings.value().command.mpi_library : "";
     const auto host = load_host(library, above);
     if (!host) {
         if (speaks_before_init()) say_wrong(problem.empty() ? host.error().message : problem);

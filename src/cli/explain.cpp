@@ -388,7 +388,7 @@ Result<Done> explain(const CommandLine& command_line) {
         !read.value().job.cluster && std::ranges::none_of(fabric_options(), is_given);
     fmt::print("on:    {}{}\n", named.value().text, is_assumed ? ", assumed" : "");
     std::optional<RdmaMemory> rdma;
-    if (scenario.has_rdma()) {
+    if (shape.networks.has(kRdma)) {
         rdma = print_rdma(shape, placement, choice.value(), scenario.settings.verbs);
     }
     if (read.value().job.cluster && is_plan) {

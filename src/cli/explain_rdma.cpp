@@ -11,7 +11,7 @@
 #include "lab/explain/schedule_cost.h"
 #include "plan/algo/plan.h"
 #include "plan/sched/program.h"
-#include "run/bootstrap/verbs_peers.h"
+#include "run/networks/rdma/rdma_peers.h"
 #include "run/transport/verbs/rc.h"
 
 namespace tutti::cli {
@@ -69,11 +69,11 @@ RdmaMemory print_rdma(const sched::Shape& shape, const topo::Placement& placemen
     const bool is_followed = choice.runs == select::Runs::kPlan &&
                              explain::operations_about(*choice.algorithm, shape, placement,
                                                        choice.tuning) <= explain::kOperationsMax;
-    const bool has_word = bootstrap::all_reach_first(placement);
+    const bool has_word = networks::rdma::all_reach_first(placement);
     size_t peers_max = 0;
     Messages messages;
     for (uint32_t rank = 0; rank < placement.ranks(); ++rank) {
-        const std::vector<uint32_t> peers = bootstrap::verbs_peers(placement, rank);
+        const std::vector<uint32_t> peers = networks::rdma::peers_of(placement, rank);
         peers_max = std::max(peers_max, peers.size());
         if (!is_followed) continue;
         count(*algo::make_plan(*choice.algorithm, shape, placement, rank, choice.tuning), peers,

@@ -11,6 +11,8 @@
 
 namespace tutti::cli {
 
+inline constexpr size_t kRdma = network_number("rdma");
+
 // What a rank registers, with how many others it is connected: of the one with most.
 struct RdmaMemory {
     size_t peers = 0;

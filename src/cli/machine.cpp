@@ -191,8 +191,9 @@ std::vector<Fact> memory_facts(SingleCopyChoice single_copy) {
 
 std::vector<Fact> rdma_facts(const Settings& all) {
     const VerbsSettings& settings = all.verbs;
-    const std::string use =
-        settings.choice == VerbsChoice::kOff ? "no, by TUTTI_VERBS" : "where all ranks can";
+    const std::string use = all.networks[network_number("rdma")] == NetworkChoice::kOff
+                                ? "no, by TUTTI_VERBS"
+                                : "where all ranks can";
     rlimit limit{};
     getrlimit(RLIMIT_MEMLOCK, &limit);
     const std::string locked = limit.rlim_cur == RLIM_INFINITY

@@ -261,7 +261,7 @@ int run_main(std::span<const std::string> words) {
     }
     const auto launch = make_launch(run.command, path);
     if (!launch) return complain(launch.error().message);
-    if (!launch.value().mpi_library.empty() && run.settings.mpi_library.empty()) {
+    if (!launch.value().mpi_library.empty() && run.settings.command.mpi_library.empty()) {
         set_entry(run.entries, "TUTTI_MPI_LIBRARY", launch.value().mpi_library);
     }
     const auto status =

@@ -194,7 +194,7 @@ int tune_job_main(const TuneOptions& options, int argc, char** argv) {
     const bool speaks_before_init = launched_rank().value_or(0) == 0;
     const auto settings =
         parse_settings(site::merge(site::read_site(), "", tutti_entries(environ)).entries);
-    const std::string library = settings ? settings.value().mpi_library : "";
+    const std::string library = settings ? settings.value().command.mpi_library : "";
     const auto above = ancestors();
     const auto host = load_host(library, above);
     if (!host) {

@@ -140,7 +140,8 @@ class RoutedFabric final : public Fabric {
         : plain_(ranks), polled_(std::make_unique<P2pFabric>(ranks), ranks) {
         for (Rank rank = 0; rank < ranks; ++rank) {
             Routes& routes = ends_.emplace_back(plain_.end(rank));
-            const uint8_t way = routes.add(polled_.end(rank), ranks);
+            routes.reserve(ranks);
+            const uint8_t way = routes.add(polled_.end(rank));
             for (Rank peer = 0; peer < ranks; ++peer) {
                 if ((rank + peer) % 2 == 1) routes.use(peer, way);
             }

@@ -33,13 +33,21 @@ sched::Shape Scenario::shape(uint64_t bytes) const {
     shape.bytes = bytes;
     shape.is_commutative = is_commutative;
     shape.is_computed_once = settings.heterogeneous && collective == TUTTI_ALLREDUCE;
-    shape.has_rdma = has_rdma();
+    shape.networks = networks();
     shape.has_multicast = has_multicast && hosts > 1;
     if (is_reduction(collective)) {
         shape.element_bytes = 8;
         while (bytes % shape.element_bytes != 0) shape.element_bytes /= 2;
     }
     return shape;
+}
+
+NetworkSet Scenario::networks() const {
+    NetworkSet found;
+    for (size_t i = 0; i < kNetworks.size() && hosts > 1; ++i) {
+        if (settings.networks[i] == NetworkChoice::kOn) found.add(i);
+    }
+    return found;
 }
 
 topo::Placement Scenario::placement() const {
@@ -60,7 +68,9 @@ std::string Scenario::text(uint64_t bytes) const {
     if (!placed.empty() && hosts > 1 && !is_block) text += ", " + placed;
     if (has_root(collective)) text += fmt::format(", root {}", root);
     if (!is_commutative) text += ", not commutative";
-    if (has_rdma()) text += ", with RDMA";
+    for (size_t i = 0; i < kNetworks.size(); ++i) {
+        if (networks().has(i)) text += fmt::format(", with {}", kNetworks[i].title);
+    }
     if (has_multicast) text += ", with multicast";
     if (has_multicast) text += multicast_text(settings.mcast);
     return text;

@@ -41,9 +41,7 @@ struct Scenario {
     [[nodiscard]] sched::Shape shape(uint64_t bytes) const;
     [[nodiscard]] topo::Placement placement() const;
     // Where the settings ask for it, as if all hosts could.
-    [[nodiscard]] bool has_rdma() const {
-        return hosts > 1 && settings.verbs.choice == VerbsChoice::kOn;
-    }
+    [[nodiscard]] NetworkSet networks() const;
     // "allreduce of 1 MiB, 16 ranks on 4 hosts"
     [[nodiscard]] std::string text(uint64_t bytes) const;
     [[nodiscard]] Result<select::Choice> choose(const sched::Shape& shape,

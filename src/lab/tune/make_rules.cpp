@@ -190,7 +190,9 @@ std::string rule_text(const select::Rule& rule) {
         add("mpi", strings_text(std::vector<std::string_view>(rule.mpis.begin(), rule.mpis.end())));
     }
     add_switch("commutative", rule.commutative);
-    add_switch("rdma", rule.rdma);
+    for (size_t i = 0; i < kNetworks.size(); ++i) {
+        add_switch(kNetworks[i].name.data(), rule.networks[i]);
+    }
     add_switch("multicast", rule.multicast);
     add_range("multicast_mbit", rule.multicast_mbit);
     const std::string own = rule.node_algorithm ? ":" + *rule.node_algorithm : "";

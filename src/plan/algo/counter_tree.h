@@ -10,7 +10,7 @@
 //
 // Tuning::fan_in: children a level. Otherwise all participants have one counter, where RDMA
 // connects all with all, and else the tree's default, whose edges it connects
-// (run/bootstrap/verbs_peers.h).
+// (run/networks/rdma/rdma_peers.h).
 //
 // Invariants (checked in check/ and the property test): those of the barrier within, and
 //   I1  nothing depends on some of a rank's counted receives that does not on the others
@@ -27,7 +27,7 @@ namespace tutti::algo {
 Algorithm barrier_tree();
 Algorithm barrier_gather_multicast();
 
-// kPeersOfAllMax of run/bootstrap/verbs_peers.h.
+// kPeersOfAllMax of run/networks/rdma/rdma_peers.h.
 inline constexpr uint32_t kOneCounterMax = 24;
 
 // With the fan-in that holds.

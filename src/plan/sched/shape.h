@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/collectives.h"
+#include "base/networks.h"
 #include "base/topo/placement.h"
 #include "tutti/tutti.h"
 
@@ -39,8 +40,9 @@ struct Shape {
     // Of an allreduce: each element of the result is computed by one participant, from which the
     // others have it.
     bool is_computed_once = false;
-    // Messages between hosts go by RDMA to the peers that algorithms send most to.
-    bool has_rdma = false;
+    // By which messages between hosts go to the peers that algorithms send most to, beside the
+    // embedder's.
+    NetworkSet networks = {};
     // The team has a multicast route, agreed when it was made: Programs may multicast.
     bool has_multicast = false;
     // A receive for which nothing will come may be given back (Transport::withdraw_receive), on all

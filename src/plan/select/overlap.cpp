@@ -28,7 +28,9 @@ bool covers(const Rule& wide, const Rule& narrow) {
     }
     if (wide.contiguous && wide.contiguous != narrow.contiguous) return false;
     if (wide.commutative && wide.commutative != narrow.commutative) return false;
-    if (wide.rdma && wide.rdma != narrow.rdma) return false;
+    for (size_t i = 0; i < kNetworks.size(); ++i) {
+        if (wide.networks[i] && wide.networks[i] != narrow.networks[i]) return false;
+    }
     if (wide.multicast && wide.multicast != narrow.multicast) return false;
     if (!covers(wide.multicast_mbit, narrow.multicast_mbit)) return false;
     // None fits where switches are not known.
@@ -75,8 +77,9 @@ Fault never_fits(const Rule& rule) {
     if (rule.multicast && *rule.multicast && hosts.high == 1) {
         return "never fits: on one host there is no multicast";
     }
-    if (rule.rdma && *rule.rdma && hosts.high == 1) {
-        return "never fits: on one host there is no RDMA";
+    for (size_t i = 0; i < kNetworks.size(); ++i) {
+        if (!rule.networks[i].value_or(false) || hosts.high > 1) continue;
+        return "never fits: on one host there is no " + std::string(kNetworks[i].title);
     }
     if (rule.algorithm == kNodeLevel && hosts.low > 1) {
         return "never fits: node runs on one host only";

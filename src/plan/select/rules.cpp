@@ -63,7 +63,11 @@ std::string describe(const Rule& rule) {
     if (rule.contiguous) text += *rule.contiguous ? ", contiguous" : ", not contiguous";
     for (const std::string& mpi : rule.mpis) text += ", " + mpi;
     if (rule.commutative) text += *rule.commutative ? ", commutative" : ", not commutative";
-    if (rule.rdma) text += *rule.rdma ? ", with RDMA" : ", without RDMA";
+    for (size_t i = 0; i < kNetworks.size(); ++i) {
+        if (!rule.networks[i]) continue;
+        text += *rule.networks[i] ? ", with " : ", without ";
+        text += kNetworks[i].title;
+    }
     if (rule.multicast) text += *rule.multicast ? ", with multicast" : ", without multicast";
     describe_counts(text, rule.multicast_mbit, "multicast Mbit/s");
     return text;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/networks.h"
 #include "base/result.h"
 #include "base/settings.h"
 #include "plan/algo/registry.h"
@@ -57,7 +58,7 @@ struct Rule {
     std::optional<bool> contiguous;         // the order of ranks is a walk along hosts and switches
     std::vector<std::string> mpis;          // empty: any
     std::optional<bool> commutative;
-    std::optional<bool> rdma;
+    std::array<std::optional<bool>, kNetworks.size()> networks;  // by number
     std::optional<bool> multicast;
     std::optional<Range> multicast_mbit;
     // What it says.

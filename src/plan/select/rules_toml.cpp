@@ -32,27 +32,14 @@ constexpr auto kTunedTopKeys = std::to_array<std::string_view>(
     {"built_in", "parameters", "rule", "tuned", "rate", "latency", "switch", "link", "host"});
 constexpr auto kTunedKeys =
     std::to_array<std::string_view>({"mpi", "hosts", "processor", "on", "about"});
-constexpr auto kRuleKeys = std::to_array<std::string_view>({"collective",
-                                                            "bytes",
-                                                            "ranks",
-                                                            "hosts",
-                                                            "ranks_per_host",
-                                                            "switches",
-                                                            "hosts_per_switch",
-                                                            "contiguous",
-                                                            "mpi",
-                                                            "commutative",
-                                                            "rdma",
-                                                            "multicast",
-                                                            "multicast_mbit",
-                                                            "algorithm",
-                                                            "segment",
-                                                            "lanes",
-                                                            "leaders",
-                                                            "fan_in",
-                                                            "flat",
-                                                            "order",
-                                                            "why"});
+constexpr auto kRuleKeys = std::to_array<std::string_view>(
+    {"collective",       "bytes",          "ranks",     "hosts",       "ranks_per_host", "switches",
+     "hosts_per_switch", "contiguous",     "mpi",       "commutative",
+#define TUTTI_NETWORK(name, title, group, variable, option, text) #name,
+#include "base/networks.inc"
+#undef TUTTI_NETWORK
+     "multicast",        "multicast_mbit", "algorithm", "segment",     "lanes",          "leaders",
+     "fan_in",           "flat",           "order",     "why"});
 
 Trouble read_collectives(const toml::node& node, Rule& rule) {
     std::vector<std::string> words;
@@ -141,7 +128,9 @@ Trouble read_entry(const toml::key& key, const toml::node& node, Rule& rule) {
     if (word == "hosts_per_switch") return read_range(node, word, rule.hosts_per_switch);
     if (word == "contiguous") return read_condition(node, word, rule.contiguous);
     if (word == "commutative") return read_condition(node, word, rule.commutative);
-    if (word == "rdma") return read_condition(node, word, rule.rdma);
+    if (const size_t network = network_number(word); network < kNetworks.size()) {
+        return read_condition(node, word, rule.networks[network]);
+    }
     if (word == "multicast") return read_condition(node, word, rule.multicast);
     const bool is_option =
         std::find(kTuningKeys.begin(), kTuningKeys.end(), word) != kTuningKeys.end();

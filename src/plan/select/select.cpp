@@ -49,7 +49,10 @@ bool fits(const Rule& rule, const Question& question) {
         return false;
     }
     if (rule.commutative && *rule.commutative != question.shape.is_commutative) return false;
-    if (rule.rdma && *rule.rdma != question.shape.has_rdma) return false;
+    for (size_t i = 0; i < kNetworks.size(); ++i) {
+        const auto& wanted = rule.networks[i];
+        if (wanted && *wanted != question.shape.networks.has(i)) return false;
+    }
     if (rule.multicast && *rule.multicast != question.shape.has_multicast) return false;
     if (!fits(rule.multicast_mbit, question.shape.multicast_speed.mbit)) return false;
     // On one host no message is sent, so rules about messages say nothing there.

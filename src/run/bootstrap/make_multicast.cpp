@@ -170,7 +170,7 @@ Report MulticastMaker::open(Card& card) {
     carriers_.resize(placement_.nodes());
     if (!carries_) return {};
     const auto carrier = process().open(fabric_, context_.settings(), context_.params().job_rank,
-                                        [&] { return context_.rdma().device(); });
+                                        networks::rdma_port_of(context_.networks()));
     if (!carrier) return trouble(carrier.error().message);
     card.carries = 1;
     card.address = carrier.value()->address();

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "run/arena/arena.h"
-#include "run/bootstrap/circle.h"
 #include "run/bootstrap/multicast_choice.h"
+#include "run/bootstrap/rounds.h"
 #include "run/engine/context.h"
 #include "run/engine/inter_node.h"
 #include "run/multicast/team_multicast.h"

@@ -8,8 +8,8 @@
 
 #include "run/arena/arena.h"
 #include "run/arena/home.h"
-#include "run/bootstrap/circle.h"
 #include "run/bootstrap/node_home.h"
+#include "run/bootstrap/rounds.h"
 #include "run/engine/context.h"
 #include "run/engine/members.h"
 #include "run/node/node_team.h"

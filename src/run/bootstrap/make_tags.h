@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "run/bootstrap/circle.h"
+#include "run/bootstrap/rounds.h"
 #include "run/transport/p2p/tags.h"
 #include "tutti/tutti.h"
 

@@ -9,7 +9,7 @@
 //             node then go over it
 //   after 2   all: has everybody got it? (make_node.cpp, too)
 //   3         all: the names of the hosts, for messages, where there are not too many
-//   and       messages by RDMA, where they are wanted (make_verbs.cpp)
+//   and       networks that carry messages, where they are wanted (make_networks.cpp)
 //   4 to 7    multicast, where it is wanted at once (make_multicast.cpp; try_multicast.cpp)
 //   8         all: has everybody what runs plans?
 //
@@ -21,14 +21,14 @@
 #include <cstring>
 #include <optional>
 
-#include "run/bootstrap/circle.h"
 #include "run/bootstrap/make_multicast.h"
+#include "run/bootstrap/make_networks.h"
 #include "run/bootstrap/make_node.h"
 #include "run/bootstrap/make_tags.h"
-#include "run/bootstrap/make_verbs.h"
 #include "run/bootstrap/measure_messages.h"
 #include "run/bootstrap/node_talk.h"
 #include "run/bootstrap/read_clocks.h"
+#include "run/bootstrap/rounds.h"
 #include "run/bootstrap/try_multicast.h"
 #include "run/engine/inter_node.h"
 #include "run/engine/inter_node_control.h"
@@ -352,8 +352,9 @@ Result<Done> TeamMaker::make_across() {
     if (auto named = name_hosts(); !named) return named;
     if (is_crowded_) inter_node_->set_crowded();
     const std::string& name = team_->members().name;
-    auto verbs = make_verbs(context_, all_, *inter_node_, name, is_crowded_, is_in_turn_);
-    if (!verbs) return verbs;
+    auto networks =
+        make_networks(context_, all_, inter_node_->networks(), {is_crowded_, is_in_turn_}, name);
+    if (!networks) return networks;
     Report report = guarded([&] {
         await_speed();
         return make_multicast();

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "plan/select/measured.h"
-#include "run/bootstrap/circle.h"
 #include "run/bootstrap/message_meter.h"
+#include "run/bootstrap/rounds.h"
 #include "run/engine/context.h"
 #include "run/engine/inter_node.h"
 

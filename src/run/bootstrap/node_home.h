@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "run/arena/home.h"
-#include "run/bootstrap/circle.h"
+#include "run/bootstrap/rounds.h"
 #include "run/engine/context.h"
 
 namespace tutti::bootstrap {

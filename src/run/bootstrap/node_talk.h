@@ -7,8 +7,8 @@
 #include <memory>
 #include <span>
 
-#include "run/bootstrap/circle.h"
 #include "run/bootstrap/peer_gather.h"
+#include "run/bootstrap/rounds.h"
 #include "run/engine/inter_node.h"
 
 namespace tutti::bootstrap {

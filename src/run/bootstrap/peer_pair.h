@@ -10,8 +10,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "run/bootstrap/circle.h"
 #include "run/bootstrap/peer_gather.h"
+#include "run/bootstrap/rounds.h"
 #include "run/engine/inter_node.h"
 
 namespace tutti::bootstrap {

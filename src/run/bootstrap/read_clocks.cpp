@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "run/adapt/clock_offset.h"
-#include "run/bootstrap/circle.h"
 #include "run/bootstrap/peer_pair.h"
+#include "run/bootstrap/rounds.h"
 #include "run/engine/arrivals.h"
 #include "run/engine/context.h"
 #include "run/engine/inter_node.h"

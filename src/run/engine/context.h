@@ -20,10 +20,11 @@
 #include "run/engine/active.h"
 #include "run/engine/findings.h"
 #include "run/engine/fund.h"
-#include "run/engine/process_rdma.h"
 #include "run/engine/remnants.h"
 #include "run/engine/segments.h"
 #include "run/multicast/process_multicast.h"
+#include "run/networks/all/all_networks.h"
+#include "run/networks/message_network.h"
 #include "run/node/fold_buffer.h"
 #include "run/node/kernels/kernels.h"
 #include "run/transport/p2p/tags.h"
@@ -51,12 +52,12 @@ struct Machine {
 
 // One embedder in one process: settings, callbacks, and the segments it shares with others.
 // Teams of one context may be made and used by several threads at once.
-class Context {
+class Context final : public networks::Process {
   public:
     static Result<std::unique_ptr<Context>> create(const tutti_context_params& params);
     ~Context();
 
-    const Settings& settings() const { return settings_; }
+    const Settings& settings() const override { return settings_; }
     const tutti_context_params& params() const { return params_; }
     // Also right in a process that was forked after the context was made.
     arena::ProcessId process() const;
@@ -82,9 +83,8 @@ class Context {
     const OwnFabric* fabric() const { return fabric_.get(); }
     const Machine& machine() const { return machine_; }
     transport::TagBook& tags() { return tags_; }
-    // The identity of this context's process, for other members of its teams.
-    uint64_t member() const { return token_ ^ hash_of(process()); }
-    ProcessRdma& rdma() { return rdma_; }
+    uint64_t member() const override { return token_ ^ hash_of(process()); }
+    const networks::Networks& networks() const { return networks_; }
     multicast::ProcessMulticast& process_multicast() { return process_multicast_; }
     ActiveTeams& active() { return active_; }
     const select::Rules& rules() const { return rules_; }
@@ -93,9 +93,9 @@ class Context {
     uint64_t settings_hash() const { return settings_hash_; }
     // For the single copies of its teams.
     const std::shared_ptr<node::FoldBuffer>& fold_buffer() const { return fold_buffer_; }
-    Clock& clock() { return clock_; }
+    Clock& clock() override { return clock_; }
 
-    void progress() const {
+    void progress() const override {
         if (params_.progress) params_.progress(params_.progress_user);
     }
     void log(tutti_log_level level, const std::string& line) const {
@@ -116,7 +116,7 @@ class Context {
     // For steps that must not fail for want of a little memory.
     Fund& fund() { return fund_; }
     // Until when the end of a team waits for ranks that miss something of it after a failure, and
-    // for what was sent by RDMA to arrive, or to be given up: all that end with the context
+    // for what was sent by networks to arrive, or to be given up: all that end with the context
     // together.
     uint64_t settle_end_ns();
 
@@ -135,7 +135,7 @@ class Context {
     std::shared_ptr<node::FoldBuffer> fold_buffer_ = std::make_shared<node::FoldBuffer>();
     RealClock clock_;
     transport::TagBook tags_;
-    ProcessRdma rdma_{settings_.verbs};
+    networks::Networks networks_ = networks::make_networks(*this);
     uint64_t token_ = arena::random_token();
     multicast::ProcessMulticast process_multicast_;
     ActiveTeams active_;

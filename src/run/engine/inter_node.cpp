@@ -33,7 +33,7 @@ InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
       peers_(std::move(peers)),
       tags_(std::move(tags)),
       messages_(p2p, tags_.first_tag(), peers_, tags_.kinds()),
-      routes_(messages_),
+      networks_(messages_, context.networks(), context.settings(), placement_, rank_),
       notes_(p2p, tags_.note_tag(), peers_, rank, tags_.token()),
       multicast_demand_(kMulticastDemand),
       speed_demand_(kSpeedDemand),
@@ -42,7 +42,7 @@ InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
     const FaultPlan& faults = context_.settings().faults;
     if (faults.reorder == 0) return;
     faulty_ = std::make_unique<transport::Faulty>(
-        routes_, transport::Faults{faults.seed + rank_, faults.reorder, 0});
+        networks_.routes(), transport::Faults{faults.seed + rank_, faults.reorder, 0});
 }
 
 void InterNode::attach(node::Team* node) {
@@ -53,47 +53,9 @@ void InterNode::attach(node::Team* node) {
     context_.process_multicast().enroll(*this);
 }
 
-VerbsStory VerbsPart::story(bool is_used, uint32_t rank) const {
-    VerbsStory story;
-    story.is_used = is_used;
-    story.obstacle = obstacle;
-    story.port = port;
-    story.memory_bytes = memory_bytes;
-    story.is_shared = is_shared;
-    if (!messages) return story;
-    const std::span<const transport::Rank> peers = messages->peers();
-    story.peers = peers.size() - static_cast<size_t>(std::ranges::count(peers, rank));
-    story.polls_tails = messages->polls_tails();
-    story.additions = messages->additions();
-    story.sent_straight = messages->sent_straight();
-    story.sent_copied = messages->sent_copied();
-    return story;
-}
-
-void InterNode::add_verbs(VerbsPart part) {
-    verbs_ = std::move(part);
-    if (verbs_.messages) verbs_way_ = routes_.add(*verbs_.messages, placement_.ranks());
-}
-
-void InterNode::use_verbs() {
-    uses_verbs_ = true;
-    if (!verbs_.messages) return;
-    for (const uint32_t peer : verbs_.messages->peers()) routes_.use(peer, verbs_way_);
-    if (verbs_.messages->adders() != 0) routes_.use_adders(verbs_way_);
-}
-
-// What this end has sent so far nobody waits for.
-void InterNode::drop_verbs(std::string obstacle) {
-    if (verbs_way_ != 0) routes_.remove(verbs_way_);
-    verbs_way_ = 0;
-    verbs_ = {};
-    verbs_.obstacle = std::move(obstacle);
-}
-
 void InterNode::tell(std::vector<FactRow>& rows, const std::string& name) const {
     const Whose whose{name, rank_, placement_.ranks(), placement_.nodes()};
-    const VerbsStory verbs = verbs_.story(uses_verbs_, rank_);
-    if (verbs.is_told()) rows.push_back(facts_of(verbs, whose));
+    networks_.tell(rows, whose);
     rows.push_back(multicast::facts_of(multicast_story(), whose));
 }
 
@@ -131,11 +93,11 @@ bool InterNode::may_multicast(const sched::Shape& shape) const {
 sched::Shape InterNode::agreed(sched::Shape shape) const {
     shape.is_computed_once =
         context_.settings().heterogeneous && shape.collective == TUTTI_ALLREDUCE;
-    shape.has_rdma = uses_verbs_;
+    shape.networks = networks_.in_use();
     shape.has_multicast = multicast_.route != nullptr && may_multicast(shape);
     shape.message_speed = message_speed();
     if (!shape.has_multicast) return shape;
-    shape.gives_back = routes_.can_withdraw_receives();
+    shape.gives_back = networks_.routes().can_withdraw_receives();
     const multicast::AgreedMulticast& facts = multicast_.route->agreed();
     shape.multicast_speed = {facts.latency_ns, facts.bytes_per_s * 8 / 1'000'000};
     return shape;

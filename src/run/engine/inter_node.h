@@ -17,32 +17,19 @@
 #include "plan/select/plans.h"
 #include "run/engine/agenda.h"
 #include "run/engine/context.h"
-#include "run/engine/verbs_facts.h"
 #include "run/exec/executor.h"
 #include "run/multicast/multicast_facts.h"
 #include "run/multicast/team_multicast.h"
+#include "run/networks/team_networks.h"
 #include "run/node/node_team.h"
 #include "run/notes/call_log.h"
 #include "run/notes/notes.h"
 #include "run/transport/faulty/faulty.h"
 #include "run/transport/p2p/p2p.h"
 #include "run/transport/p2p/tags.h"
-#include "run/transport/routes/routes.h"
-#include "run/transport/verbs/rc.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
-
-// A team's messages by RDMA, as far as it has them.
-struct VerbsPart {
-    std::unique_ptr<transport::verbs::Rc> messages;  // none where this member has no such peer
-    uint64_t memory_bytes = 0;                       // registered for it; 0 where it shares
-    bool is_shared = false;                          // by links that an earlier team has made
-    std::string port;                                // "mlx5_0:1"
-    std::string obstacle;  // without: why; the same text on all members. Empty: nobody wanted it
-
-    [[nodiscard]] VerbsStory story(bool is_used, uint32_t rank) const;
-};
 
 class InterNode final : public Retired, private multicast::RecoveryClient {
   public:
@@ -65,19 +52,15 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] const topo::Placement& placement() const { return placement_; }
     [[nodiscard]] transport::Transport& transport() {
         if (faulty_) return *faulty_;
-        return routes_;
+        return networks_.routes();
     }
     [[nodiscard]] notes::Notes& notes() { return notes_; }
     // The names of the nodes, for messages; may be left away.
     void set_host_names(std::vector<std::string> names) { host_names_ = std::move(names); }
     // "HOST".
     [[nodiscard]] std::string host_text(uint32_t node) const;
-    // Messages by RDMA, before attach(): from use_verbs() on, on all members alike, those to the
-    // peers that it is connected with go so. Else drop_verbs() says why not. add_verbs() alone
-    // allocates.
-    void add_verbs(VerbsPart part);
-    void use_verbs();
-    void drop_verbs(std::string obstacle);
+    // By which messages go. Made before attach().
+    [[nodiscard]] networks::TeamNetworks& networks() { return networks_; }
     // Facts about the networks of the team of this name. hold() while it runs.
     void tell(std::vector<FactRow>& rows, const std::string& name) const;
     // This host's ranks outnumber its processors. Before set_multicast().
@@ -285,10 +268,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     std::vector<uint32_t> peers_;
     transport::TagLease tags_;
     transport::P2p messages_;
-    VerbsPart verbs_;
-    uint8_t verbs_way_ = 0;  // 0: none
-    bool uses_verbs_ = false;
-    transport::Routes routes_;
+    networks::TeamNetworks networks_;
     Bell silent_;                                // of the fabric, which does not ring
     std::unique_ptr<transport::Faulty> faulty_;  // TUTTI_FAULTS
     notes::Notes notes_;

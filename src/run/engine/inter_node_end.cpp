@@ -45,9 +45,9 @@ bool InterNode::is_over() {
 // Of a failed team's calls. Others may still come by its messages for what they miss, also where
 // multicast fails only now.
 void InterNode::give_up_memory() {
-    if (!verbs_.messages || must_keep_multicasts()) return;
+    if (must_keep_multicasts()) return;
     const auto held = hold();
-    verbs_.messages->give_up();
+    networks_.give_up();
 }
 
 // Others may come for what they miss of this rank's, as long as they have not freed the team too.
@@ -58,13 +58,10 @@ bool InterNode::must_keep_multicasts() {
     return multicast_.route->route().is_needed();
 }
 
-// What was sent by RDMA may be on its way, and the other ends may still give slots back. What goes
-// on after a failure of multicast does so by messages, so they end last.
+// What goes on after a failure of multicast does so by messages, so they end last.
 bool InterNode::must_keep_messages() {
-    if (!verbs_.messages) return false;
     const std::lock_guard lock(multicast_mutex_);
-    verbs_.messages->close();
-    return !verbs_.messages->is_closed();
+    return !networks_.close();
 }
 
 // This team will not say that the host is back; another one may find it silent again.
@@ -84,20 +81,9 @@ InterNode::~InterNode() {
     settle_messages();
 }
 
-// Whoever is gone is given up by its queue pair, so this ends. What a failed team has sent nobody
-// waits for; but what the device still reads of it, by connections that others have too, would fail
-// them as well if it were taken away.
 void InterNode::settle_messages() {
-    if (!verbs_.messages) return;
-    transport::verbs::Rc& messages = *verbs_.messages;
-    if (is_sound_) messages.close();
-    const auto has_settled = [&] {
-        if (is_sound_) return messages.has_left();
-        messages.poll();
-        return !messages.is_read_from();
-    };
     const uint64_t end_ns = context_.settle_end_ns();
-    while (!has_settled() && context_.clock().now_ns() < end_ns) sched_yield();
+    while (!networks_.has_settled(is_sound_) && context_.clock().now_ns() < end_ns) sched_yield();
 }
 
 void InterNode::settle_multicasts() {

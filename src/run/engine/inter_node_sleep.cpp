@@ -10,7 +10,8 @@ namespace tutti::engine {
 // Without a thread for multicasts this rank is the one that moves them. Others may post messages of
 // the recovery under the lock.
 bool InterNode::waits_for_fabric() {
-    if (!verbs_.messages || polls_ || !executor_->waits_for_messages(carries())) return false;
+    if (networks_.in_use().is_empty() || polls_ || !executor_->waits_for_messages(carries()))
+        return false;
     const auto held = hold();
     return transport().wait_fd() >= 0;
 }

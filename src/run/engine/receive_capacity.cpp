@@ -10,7 +10,7 @@
 namespace tutti::engine {
 
 bool InterNode::may_take_less() const {
-    const bool can = faulty_ == nullptr && routes_.can_withdraw_receives();
+    const bool can = faulty_ == nullptr && networks_.routes().can_withdraw_receives();
     return has_spare_capacity_ && !has_taken_less_ && can && executor_->is_untouched();
 }
 

@@ -73,7 +73,7 @@ Result<FabricSearch> fabric_search(const Result<Site>& site, std::span<const std
     if (!settings) return settings.error();
     auto tuned = tuned_fabric(settings.value());
     if (!tuned) return tuned.error();
-    return FabricSearch{.setting = settings.value().fabric_file,
+    return FabricSearch{.setting = settings.value().command.fabric_file,
                         .site_folder = folder_of(std::string(site_file())),
                         .slurm_conf = slurm ? slurm : "",
                         .tuned_file = std::move(tuned.value())};

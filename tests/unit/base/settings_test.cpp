@@ -25,7 +25,7 @@ TEST(Settings, DefaultsAreThoseOfTheStruct) {
     EXPECT_FALSE(parsed.value().check);
     EXPECT_EQ(parsed.value().memory_bytes, 256u << 20);
     EXPECT_EQ(parsed.value().layout, LayoutChoice::kAuto);
-    EXPECT_EQ(parsed.value().verbs.choice, VerbsChoice::kOff);
+    EXPECT_EQ(parsed.value().networks[network_number("rdma")], NetworkChoice::kOff);
 }
 
 const std::vector<std::string> kEveryOne = {"TUTTI=off",
@@ -101,8 +101,8 @@ TEST(Settings, EveryOneIsRead) {
     EXPECT_EQ(s.topology, "pack:2 core:4");
     EXPECT_EQ(s.isa, IsaChoice::kAvx2);
     EXPECT_EQ(s.spin_us, 0u);
-    EXPECT_EQ(s.mpi_library, "/l/libmpi.so");
-    EXPECT_EQ(s.fabric_file, "/f.toml");
+    EXPECT_EQ(s.command.mpi_library, "/l/libmpi.so");
+    EXPECT_EQ(s.command.fabric_file, "/f.toml");
     EXPECT_EQ(s.report_mark, "/tmp/m");
     EXPECT_EQ(s.rules_file, "r.toml");
     EXPECT_EQ(s.rules_text, "[[rule]]");
@@ -121,7 +121,7 @@ TEST(Settings, EveryOneIsRead) {
     EXPECT_TRUE(s.mcast.secret);
     EXPECT_FALSE(s.mcast.thread);
     EXPECT_EQ(s.mcast.teams, 2u);
-    EXPECT_EQ(s.verbs.choice, VerbsChoice::kOn);
+    EXPECT_EQ(s.networks[network_number("rdma")], NetworkChoice::kOn);
     EXPECT_EQ(s.verbs.device, "mlx5_0:2");
     EXPECT_EQ(s.verbs.gid, 3u);
     EXPECT_EQ(s.verbs.partition, 0x8001u);
@@ -223,10 +223,10 @@ TEST(Settings, SwitchesTakeManyWords) {
         ASSERT_TRUE(parsed) << parsed.error().message;
         EXPECT_FALSE(parsed.value().on) << word;
         EXPECT_EQ(parsed.value().report, "") << word;
-        EXPECT_EQ(parsed.value().verbs.choice, VerbsChoice::kOff) << word;
+        EXPECT_EQ(parsed.value().networks[network_number("rdma")], NetworkChoice::kOff) << word;
         EXPECT_EQ(parsed.value().tune, TuneChoice::kOff) << word;
         EXPECT_EQ(parsed.value().tuned_file, "off") << word;
-        EXPECT_EQ(parsed.value().fabric_file, "off") << word;
+        EXPECT_EQ(parsed.value().command.fabric_file, "off") << word;
         EXPECT_EQ(parsed.value().single_copy, SingleCopyChoice::kOff) << word;
         EXPECT_EQ(parsed.value().arrivals, ArrivalsChoice::kOff) << word;
     }

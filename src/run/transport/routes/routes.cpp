@@ -5,19 +5,12 @@
 
 namespace tutti::transport {
 
-uint8_t Routes::add(Transport& way, Rank ranks) {
+uint8_t Routes::add(Transport& way) {
     TUTTI_ASSERT(count_ < kWaysMax, "a team has few ways to its peers");
-    way_of_peer_.resize(ranks, 0);
+    TUTTI_ASSERT(!way_of_peer_.empty(), "reserve() comes first");
     ways_[count_] = &way;
     if (watched_ == 0 && way.wait_fd() >= 0) watched_ = count_;
     return count_++;
-}
-
-void Routes::remove(uint8_t way) {
-    TUTTI_ASSERT(way > 0 && way + 1 == count_, "ways go in turn");
-    ways_[--count_] = nullptr;
-    if (watched_ == way) watched_ = 0;
-    if (adders_ == way) adders_ = 0;
 }
 
 void Routes::use(Rank peer, uint8_t way) {

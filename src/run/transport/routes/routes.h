@@ -19,10 +19,11 @@ class Routes final : public Transport {
 
     // `plain` is way 0: messages that are always there, for every peer until use() says otherwise.
     explicit Routes(Transport& plain) : ways_{&plain} {}
-    // Another way, of a team of so many ranks; it outlives this. Its number.
-    uint8_t add(Transport& way, Rank ranks);
-    // The one that was added last, which no peer uses.
-    void remove(uint8_t way);
+    // For other ways, of a team of so many ranks. The only allocation.
+    void reserve(Rank ranks) { way_of_peer_.resize(ranks, 0); }
+    // Another way, after reserve(); it outlives this. Its number.
+    uint8_t add(Transport& way);
+    [[nodiscard]] bool is_plain(Rank peer) const { return way_of(peer) == 0; }
     // Messages between this rank and the peer go this way from now on. At both ends, while none is
     // under way between them.
     void use(Rank peer, uint8_t way);

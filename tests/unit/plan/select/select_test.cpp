@@ -202,13 +202,13 @@ TEST_F(Choosing, RulesAboutMulticast) {
 TEST_F(Choosing, RulesAboutRdma) {
     auto shape = shape_of(TUTTI_BARRIER, 0, 4);
     EXPECT_EQ(name(choose(shape)), "host");
-    shape.has_rdma = true;
+    shape.networks.add(network_number("rdma"));
     EXPECT_EQ(name(choose(shape)), "dissemination");
     rules_ = rules_of(
         "[[rule]]\ncollective = \"barrier\"\nrdma = true\nalgorithm = \"dissemination\"\n"
         "[[rule]]\ncollective = \"barrier\"\nrdma = false\nalgorithm = \"pairwise\"\n");
     EXPECT_EQ(choose(shape).value().reason, "rule 1 of r.toml (barrier, with RDMA)");
-    shape.has_rdma = false;
+    shape.networks = {};
     EXPECT_EQ(choose(shape).value().reason, "rule 2 of r.toml (barrier, without RDMA)");
 }
 

@@ -10,6 +10,7 @@
 #include "conformance/fake_ud.h"
 #include "conformance/mailbox.h"
 #include "run/engine/context.h"
+#include "run/networks/rdma/rdma_network.h"
 #include "unit/run/engine/crew.h"
 #include "unit/run/engine/fake_network.h"
 #include "unit/run/engine/told.h"
@@ -252,7 +253,8 @@ std::vector<ContextPtr> make_contexts(const Case& one, const char* over) {
     for (uint32_t rank = 0; rank < one.ranks; ++rank) {
         contexts.push_back(make_context(
             {one.hosts, "TUTTI_CHUNK=1K", "TUTTI_MCAST=on", "TUTTI_MCAST_IF=lo", over}));
-        context_of(contexts[rank]).rdma().set_device(FakeUd::add_port(fake));
+        networks::rdma::network_of(context_of(contexts[rank]).networks())
+            .set_device(FakeUd::add_port(fake));
     }
     return contexts;
 }
@@ -331,7 +333,8 @@ TEST_P(CreationWithVerbs, AllOrNothing) {
             std::vector<ContextPtr> contexts;
             for (uint32_t rank = 0; rank < one.ranks; ++rank) {
                 contexts.push_back(make_context({one.hosts, "TUTTI_MCAST=off", "TUTTI_VERBS=on"}));
-                context_of(contexts.back()).rdma().set_device(network.device());
+                networks::rdma::network_of(context_of(contexts.back()).networks())
+                    .set_device(network.device());
             }
             std::vector<Outcome> outcomes(one.ranks);
             const bool came_to_it = make_short(contexts, one, victim, at, outcomes);

@@ -19,6 +19,7 @@
 #include "conformance/fake_ud.h"
 #include "run/engine/context.h"
 #include "run/multicast/fabric_choice.h"
+#include "run/networks/rdma/rdma_network.h"
 #include "run/notes/notes.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
@@ -50,7 +51,9 @@ struct UdJob : Job {
         : Job(static_cast<uint32_t>(fakes.size()),
               with(settings, "TUTTI_HOSTS=" + std::to_string(hosts))) {
         for (size_t rank = 0; rank < fakes.size(); ++rank) {
-            if (fakes[rank]) context_of(rank).rdma().set_device(FakeUd::add_port(fakes[rank]));
+            if (fakes[rank])
+                networks::rdma::network_of(context_of(rank).networks())
+                    .set_device(FakeUd::add_port(fakes[rank]));
         }
     }
     UdJob(const std::vector<Fake>& fakes, const Settings& settings)
@@ -207,7 +210,7 @@ TEST(UdMulticast, UdpCarriesWhereItIsPredictedFaster) {
     const auto port_of = [&](uint32_t rank) {
         engine::Context& context = job.context_of(rank);
         const auto opened = context.process_multicast().open(
-            Fabric::kVerbs, context.settings(), rank, [&] { return context.rdma().device(); });
+            Fabric::kVerbs, context.settings(), rank, networks::rdma_port_of(context.networks()));
         return opened.value()->address();
     };
     std::vector<transport::carrier::Address> before;

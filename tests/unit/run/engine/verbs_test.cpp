@@ -15,6 +15,7 @@
 #include "run/bootstrap/make_team.h"
 #include "run/engine/context.h"
 #include "run/engine/team.h"
+#include "run/networks/rdma/rdma_network.h"
 #include "sim/seeds.h"
 #include "unit/run/engine/fake_network.h"
 #include "unit/run/engine/hosts.h"
@@ -48,7 +49,7 @@ struct Cluster {
         params.log_user = &log;
         auto made = engine::Context::create(params);
         EXPECT_TRUE(made) << made.error().message;
-        made.value()->rdma().set_device(network.device());
+        networks::rdma::network_of(made.value()->networks()).set_device(network.device());
         return std::move(made.value());
     }
 
@@ -263,7 +264,7 @@ struct BothJob : Job {
     BothJob(uint32_t size, Settings settings, uint64_t seed)
         : Job(size, with_both(std::move(settings))), network(size, seed) {
         for (const ContextPtr& context : contexts) {
-            context_of(context).rdma().set_device(network.device());
+            networks::rdma::network_of(context_of(context).networks()).set_device(network.device());
         }
     }
     // The handle of the C interface begins with it.
@@ -357,7 +358,8 @@ TEST(Verbs, CallsByTheWordGoOnWhereMulticastFails) {
 // Nor where rank 0 has found that its port does not reach itself.
 void run_without_word(bool reaches_itself) {
     BothJob job(4, {reaches_itself ? "TUTTI_HOSTS=2" : "TUTTI_HOSTS=4"}, 3);
-    BothJob::context_of(job.contexts[0]).rdma().reaches_itself() = reaches_itself;
+    networks::rdma::network_of(BothJob::context_of(job.contexts[0]).networks()).reaches_itself() =
+        reaches_itself;
     job.run([&](uint32_t, tutti_team* team) {
         for (uint32_t i = 0; i < 20; ++i) {
             ASSERT_EQ(meet(team), TUTTI_OK) << tutti_team_message(team);
@@ -672,7 +674,9 @@ TEST(VerbsSharing, WhatALargerTeamHadGoesWithIt) {
         std::vector<TeamPtr> teams;
         uint64_t bytes = 0;
         std::vector<uint32_t> values(100, 1);
-        const auto taken = [&] { return turns.contexts[rank]->rdma().memory().taken(); };
+        const auto taken = [&] {
+            return networks::rdma::network_of(turns.contexts[rank]->networks()).memory().taken();
+        };
         for (int i = 0; i < kRounds; ++i) {
             const TeamPtr team = turns.make(rank, *larger[i], {0, 1, 2});
             ASSERT_TRUE(team);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run/bootstrap/circle.h"
+#include "run/agree/circle.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
-namespace tutti::bootstrap {
+namespace tutti::agree {
 namespace {
 
 // Room for the usual rounds in one go; in large circles less is said.
@@ -121,4 +121,4 @@ Result<Done> Circle::agree_briefly(const Report& mine) {
     return good ? Result<Done>(Done{}) : agree(mine);
 }
 
-}  // namespace tutti::bootstrap
+}  // namespace tutti::agree

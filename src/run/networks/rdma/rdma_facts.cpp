@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run/engine/verbs_facts.h"
+#include "run/networks/rdma/rdma_facts.h"
 
-namespace tutti::engine {
+namespace tutti::networks::rdma {
 
 // The largest team speaks for all. Of equal teams, one that has registered memory speaks. Each
 // reason has a row of its own.
-FactRow facts_of(const VerbsStory& story, const Whose& whose) {
+FactRow facts_of(const RdmaStory& story, const Whose& whose) {
     constexpr uint64_t kIsUsed = uint64_t{1} << 40;
     if (!story.is_used) {
         FactRow row = row_about(whose, "verbs", "no messages by RDMA on {}");
@@ -34,4 +34,4 @@ FactRow facts_of(const VerbsStory& story, const Whose& whose) {
     return row;
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::networks::rdma

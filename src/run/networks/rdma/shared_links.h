@@ -11,11 +11,11 @@
 #include <span>
 #include <vector>
 
-#include "run/engine/context.h"
-#include "run/engine/process_links.h"
+#include "run/networks/rdma/process_links.h"
+#include "run/networks/rdma/rdma_network.h"
 #include "run/transport/verbs/links.h"
 
-namespace tutti::bootstrap {
+namespace tutti::networks::rdma {
 
 // One that would do for a member.
 struct LinksOffer {
@@ -33,7 +33,7 @@ struct LinksOffers {
 };
 
 struct FoundLinks {
-    std::shared_ptr<engine::ProcessLinks> links;
+    std::shared_ptr<ProcessLinks> links;
     std::vector<uint32_t> link_of;  // by peer
 };
 
@@ -43,12 +43,12 @@ struct Candidates {
     std::array<FoundLinks, LinksOffers::kOffersMax> found;
 };
 
-// Of this member, whose peers are these (Context::member()). None where two of them, or one and
+// Of this member, whose peers are these (Process::member()). None where two of them, or one and
 // this one, are of one context, as they cannot be told apart. sleeps: only such as whoever waits
 // may sleep for. Throws std::bad_alloc.
-Candidates find_links(engine::Context& context, std::span<const uint64_t> peers, bool sleeps);
+Candidates find_links(RdmaNetwork& network, std::span<const uint64_t> peers, bool sleeps);
 // Peers that can be told apart from each other and from this one.
-bool are_apart(const engine::Context& context, std::span<const uint64_t> peers);
+bool are_apart(uint64_t own, std::span<const uint64_t> peers);
 
 struct Choice {
     uint64_t id = 0;
@@ -59,4 +59,4 @@ struct Choice {
 // a larger team made for itself end with it.
 std::optional<Choice> choose_links(std::span<const LinksOffers> members);
 
-}  // namespace tutti::bootstrap
+}  // namespace tutti::networks::rdma

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What reports say of messages by RDMA, where several teams tell.
-#include "run/engine/verbs_facts.h"
+#include "run/networks/rdma/rdma_facts.h"
 
 #include <gtest/gtest.h>
 
@@ -8,15 +8,15 @@
 
 #include "unit/reported.h"
 
-namespace tutti::engine {
+namespace tutti::networks::rdma {
 namespace {
 
 using test::Reported;
 
 constexpr uint32_t kHosts = 2;
 
-VerbsStory connected(uint64_t memory_bytes = 491'520) {
-    VerbsStory story;
+RdmaStory connected(uint64_t memory_bytes = 491'520) {
+    RdmaStory story;
     story.is_used = true;
     story.memory_bytes = memory_bytes;
     story.is_shared = memory_bytes == 0;
@@ -25,25 +25,23 @@ VerbsStory connected(uint64_t memory_bytes = 491'520) {
     return story;
 }
 
-VerbsStory without(const char* why) {
-    VerbsStory story;
+RdmaStory without(const char* why) {
+    RdmaStory story;
     story.obstacle = why;
     return story;
 }
 
-FactRow row_of(const VerbsStory& story, const char* name, uint32_t ranks) {
+FactRow row_of(const RdmaStory& story, const char* name, uint32_t ranks) {
     return facts_of(story, {name, 0, ranks, kHosts});
 }
 
-TEST(VerbsFacts, NothingIsSaidWhereNobodyWantsThem) { EXPECT_FALSE(VerbsStory{}.is_told()); }
-
 // In a report. A program that asks any member has the facts all the same.
-TEST(VerbsFacts, TheFirstRankTells) {
+TEST(RdmaFacts, TheFirstRankTells) {
     EXPECT_FALSE(facts_of(connected(), {"a", 1, 4, kHosts}).is_told);
     EXPECT_TRUE(facts_of(connected(), {"a", 0, 4, kHosts}).is_told);
 }
 
-TEST(VerbsFacts, TheLargestTeamSpeaksAndReasonsStandBehind) {
+TEST(RdmaFacts, TheLargestTeamSpeaksAndReasonsStandBehind) {
     Reported reported;
     reported.add(row_of(without("rank 1: this host has no RDMA device"), "b", 3));
     reported.add(row_of(connected(), "halves", 2));
@@ -56,7 +54,7 @@ TEST(VerbsFacts, TheLargestTeamSpeaksAndReasonsStandBehind) {
 }
 
 // The one that has the memory says how much it is.
-TEST(VerbsFacts, TeamsThatShareConnectionsAreCounted) {
+TEST(RdmaFacts, TeamsThatShareConnectionsAreCounted) {
     Reported reported;
     reported.add(row_of(connected(0), "a copy", 4));
     reported.add(row_of(connected(), "MPI_COMM_WORLD", 4));
@@ -67,12 +65,12 @@ TEST(VerbsFacts, TeamsThatShareConnectionsAreCounted) {
 }
 
 // Of all teams together.
-TEST(VerbsFacts, MessagesAreCounted) {
-    VerbsStory world = connected();
+TEST(RdmaFacts, MessagesAreCounted) {
+    RdmaStory world = connected();
     world.polls_tails = true;
     world.additions = 40;
     world.sent_straight = 40;
-    VerbsStory halves = connected();
+    RdmaStory halves = connected();
     halves.additions = halves.sent_straight = 2;
     halves.sent_copied = 1;
     Reported reported;
@@ -88,4 +86,4 @@ TEST(VerbsFacts, MessagesAreCounted) {
 }
 
 }  // namespace
-}  // namespace tutti::engine
+}  // namespace tutti::networks::rdma

@@ -10,7 +10,7 @@
 //   5  in small teams of a rank a node: can all add to rank 0's word?
 //
 // What goes wrong on one is told in the next round, and then all go without.
-#include "run/bootstrap/make_verbs.h"
+#include "run/networks/rdma/connect.h"
 
 #include <sched.h>
 
@@ -24,13 +24,18 @@
 
 #include "base/text.h"
 #include "run/arena/process.h"
-#include "run/bootstrap/verbs_links.h"
-#include "run/bootstrap/verbs_peers.h"
+#include "run/networks/rdma/rdma_peers.h"
+#include "run/networks/rdma/shared_links.h"
 #include "run/transport/verbs/rc.h"
 
-namespace tutti::bootstrap {
+namespace tutti::networks::rdma {
 namespace {
 
+using agree::Circle;
+using agree::guarded;
+using agree::Obstacle;
+using agree::Report;
+using agree::report_of;
 using transport::Rank;
 using transport::State;
 using transport::verbs::Device;
@@ -44,7 +49,7 @@ constexpr uint32_t kMtuBytesMax = 4096;
 // Where there is a way, it takes milliseconds, and a few seconds where packets are lost on it. By
 // the default time-out and retries the device gives up a peer that does not answer after 7.5 s at
 // the soonest.
-constexpr uint64_t kVerbsProbeNsMax = 10'000'000'000;
+constexpr uint64_t kProbeNsMax = 10'000'000'000;
 
 struct OwnPort {
     Obstacle obstacle = Obstacle::kNone;
@@ -71,15 +76,16 @@ struct PairProbe {
     transport::Ticket received;
 };
 
-class VerbsMaker {
+class Connector {
   public:
-    VerbsMaker(engine::Context& context, Circle& all, engine::InterNode& inter_node,
-               bool is_crowded, bool is_in_turn)
-        : context_(context),
+    Connector(RdmaNetwork& network, const topo::Placement& placement, const TeamTraits& traits,
+              Circle& all, Connected& made)
+        : network_(network),
+          process_(network.process()),
+          placement_(placement),
+          traits_(traits),
           all_(all),
-          inter_node_(inter_node),
-          is_crowded_(is_crowded),
-          is_in_turn_(is_in_turn) {}
+          made_(made) {}
     // Done where all members have it.
     Result<Done> make();
 
@@ -110,17 +116,18 @@ class VerbsMaker {
         return std::span(members_).subspan(!peers_.empty() && is_own(0) ? 1 : 0);
     }
 
-    engine::Context& context_;
+    RdmaNetwork& network_;
+    Process& process_;
+    const topo::Placement& placement_;
+    const TeamTraits& traits_;
     Circle& all_;
-    engine::InterNode& inter_node_;
-    bool is_crowded_;  // this host: its ranks sleep for messages
-    bool is_in_turn_;
+    Connected& made_;
     Report mine_;
     Device* device_ = nullptr;
     std::vector<Rank> peers_;
     std::vector<PortCard> ports_;    // of the peers
     std::vector<uint64_t> members_;  // of the peers
-    std::shared_ptr<engine::ProcessLinks> links_;
+    std::shared_ptr<ProcessLinks> links_;
     std::vector<PairCard> others_;      // of the peers: their ends
     std::vector<uint32_t> their_pair_;  // of the peers: which of theirs this rank is
     uint32_t rounds_ = 0;               // of cards
@@ -130,13 +137,13 @@ class VerbsMaker {
     std::vector<PairProbe> probes_;
 };
 
-Report VerbsMaker::find_port() {
-    const topo::Placement& placement = inter_node_.placement();
-    peers_ = verbs_peers(placement, all_.rank);
+Report Connector::find_port() {
+    const topo::Placement& placement = placement_;
+    peers_ = peers_of(placement, all_.rank);
     // Rank 0's first pair is that with itself.
     const bool has_own = all_reach_first(placement);
     for (const Rank peer : peers_) {
-        std::vector<Rank> theirs = verbs_peers(placement, peer);
+        std::vector<Rank> theirs = peers_of(placement, peer);
         if (has_own && peer == 0) theirs.insert(theirs.begin(), 0);
         const auto own = std::lower_bound(theirs.begin(), theirs.end(), all_.rank);
         TUTTI_ASSERT(own != theirs.end() && *own == all_.rank, "peers are each other's");
@@ -149,7 +156,7 @@ Report VerbsMaker::find_port() {
     ports_.resize(peers_.size());
     members_.resize(peers_.size());
     others_.resize(peers_.size());
-    const auto device = context_.rdma().device();
+    const auto device = network_.device();
     if (!device) return report_of(Obstacle::kSystem, device.error().message);
     device_ = device.value().get();
     if (device_->port().mtu_bytes >= kPacketBytesMin) return {};
@@ -160,9 +167,9 @@ Report VerbsMaker::find_port() {
 }
 
 // Ports of two networks do not reach each other, which all see alike.
-Result<Done> VerbsMaker::introduce() {
+Result<Done> Connector::introduce() {
     attempt([&] { return find_port(); });
-    OwnPort own{mine_.obstacle, static_cast<uint32_t>(peers_.size()), context_.member(), {}};
+    OwnPort own{mine_.obstacle, static_cast<uint32_t>(peers_.size()), process_.member(), {}};
     if (device_) own.card = device_->port();
     const auto all = all_.exchange(own);
     if (!all) return all.error();
@@ -195,9 +202,9 @@ Result<Done> VerbsMaker::introduce() {
 }
 
 // What other teams leave of what the process may register.
-Result<Allowance::Part> VerbsMaker::take_memory(uint64_t bytes) {
-    const uint64_t most = context_.settings().verbs.memory_bytes;
-    Allowance& all = context_.rdma().memory();
+Result<Allowance::Part> Connector::take_memory(uint64_t bytes) {
+    const uint64_t most = network_.settings().memory_bytes;
+    Allowance& all = network_.memory();
     if (auto part = all.take(bytes, most)) return std::move(*part);
     return Error{ErrorCode::kMemory,
                  "RDMA would need " + format_bytes(bytes) + " more registered; others have " +
@@ -205,34 +212,32 @@ Result<Allowance::Part> VerbsMaker::take_memory(uint64_t bytes) {
                      " that TUTTI_VERBS_MEMORY allows a process"};
 }
 
-uint64_t VerbsMaker::direct_bytes() const {
-    const VerbsSettings& settings = context_.settings().verbs;
+uint64_t Connector::direct_bytes() const {
+    const VerbsSettings& settings = network_.settings();
     return settings.direct_bytes.value_or(VerbsSettings::kDirectBytes);
 }
 
 // The words to which members add are the first team's, so no pair with oneself.
-Report VerbsMaker::join(const FoundLinks& found, uint32_t number) {
+Report Connector::join(const FoundLinks& found, uint32_t number) {
     std::erase(peers_, all_.rank);
-    engine::VerbsPart part;
-    part.port = device_->name();
-    part.is_shared = true;
+    made_.port = device_->name();
+    made_.is_shared = true;
     if (found.links) {
         mtu_bytes_ = found.links->links->packet_bytes();
         exposed_bytes_ = found.links->exposed_bytes;
-        part.messages = std::make_unique<Rc>(engine::ProcessLinks::owned(found.links), number,
+        made_.messages = std::make_unique<Rc>(ProcessLinks::owned(found.links), number,
                                              peers_, found.link_of, direct_bytes());
     }
-    messages_ = part.messages.get();
-    inter_node_.add_verbs(std::move(part));
+    messages_ = made_.messages.get();
     use_exposed();
     return {};
 }
 
 // True where the team has its messages by links that there were.
-Result<bool> VerbsMaker::join_links() {
+Result<bool> Connector::join_links() {
     Candidates candidates;
     attempt([&] {
-        candidates = find_links(context_, others(), is_crowded_);
+        candidates = find_links(network_, others(), traits_.is_crowded);
         return Report{};
     });
     const auto all = all_.exchange(candidates.offers);
@@ -249,39 +254,37 @@ Result<bool> VerbsMaker::join_links() {
     return true;
 }
 
-Report VerbsMaker::make_ends() {
-    engine::VerbsPart part;
-    part.port = device_->name();
+Report Connector::make_ends() {
+    made_.port = device_->name();
     if (!peers_.empty()) {
         const auto pairs = static_cast<uint32_t>(peers_.size());
         transport::verbs::Need need = transport::verbs::need_of(pairs, mtu_bytes_);
-        need.may_sleep = is_crowded_;
+        need.may_sleep = traits_.is_crowded;
         auto memory = take_memory(pairs * need.pair_bytes);
         if (!memory) return report_of(Obstacle::kSystem, memory.error().message);
-        part.memory_bytes = memory.value().amount();
+        made_.memory_bytes = memory.value().amount();
         auto endpoint = device_->make_endpoint(need);
         if (!endpoint) return report_of(Obstacle::kSystem, endpoint.error().message);
-        const VerbsSettings& settings = context_.settings().verbs;
-        links_ = std::make_shared<engine::ProcessLinks>();
+        const VerbsSettings& settings = network_.settings();
+        links_ = std::make_shared<ProcessLinks>();
         links_->members = members_;
         links_->memory = std::move(memory.value());
         links_->links =
-            std::make_unique<Links>(std::move(endpoint.value()), context_.clock(), mtu_bytes_,
-                                    pairs, settings.polls_tails && !is_crowded_);
+            std::make_unique<Links>(std::move(endpoint.value()), process_.clock(), mtu_bytes_,
+                                    pairs, settings.polls_tails && !traits_.is_crowded);
         std::vector<uint32_t> link_of(pairs);
         std::iota(link_of.begin(), link_of.end(), 0u);
-        part.messages = std::make_unique<Rc>(engine::ProcessLinks::owned(links_), 0, peers_,
+        made_.messages = std::make_unique<Rc>(ProcessLinks::owned(links_), 0, peers_,
                                              std::move(link_of), direct_bytes());
-        if (!settings.direct_bytes) exposed_bytes_ = part.messages->exposure_pays_from();
+        if (!settings.direct_bytes) exposed_bytes_ = made_.messages->exposure_pays_from();
     }
-    messages_ = part.messages.get();
-    inter_node_.add_verbs(std::move(part));
+    messages_ = made_.messages.get();
     prepare_probe();
     return {};
 }
 
 // All memory that it takes.
-void VerbsMaker::prepare_probe() {
+void Connector::prepare_probe() {
     probes_.resize(peers_.size());
     for (PairProbe& probe : probes_) {
         probe.out.resize(mtu_bytes_, static_cast<std::byte>(all_.rank + 1));
@@ -289,7 +292,7 @@ void VerbsMaker::prepare_probe() {
     }
 }
 
-void VerbsMaker::take_cards(std::span<const Cards> cards, uint32_t begin) {
+void Connector::take_cards(std::span<const Cards> cards, uint32_t begin) {
     for (size_t i = 0; i < peers_.size(); ++i) {
         const uint32_t pair = their_pair_[i];
         if (pair < begin || pair - begin >= Cards::kAtOnce) continue;
@@ -297,7 +300,7 @@ void VerbsMaker::take_cards(std::span<const Cards> cards, uint32_t begin) {
     }
 }
 
-Result<Done> VerbsMaker::exchange_cards() {
+Result<Done> Connector::exchange_cards() {
     attempt([&] { return make_ends(); });
     const uint64_t own_exposed_bytes = exposed_bytes_;
     const uint64_t own_id = arena::random_token();
@@ -327,9 +330,9 @@ Result<Done> VerbsMaker::exchange_cards() {
 }
 
 // All members alike, as a message goes straight only where both ends' memory is registered.
-void VerbsMaker::use_exposed() {
+void Connector::use_exposed() {
     if (!messages_) return;
-    const std::optional<uint64_t> set = context_.settings().verbs.direct_bytes;
+    const std::optional<uint64_t> set = network_.settings().direct_bytes;
     if (set) {
         messages_->use_exposed(*set, *set);
     } else {
@@ -337,11 +340,11 @@ void VerbsMaker::use_exposed() {
     }
 }
 
-Report VerbsMaker::connect() {
+Report Connector::connect() {
     for (uint32_t pair = 0; messages_ && pair < peers_.size(); ++pair) {
-        if (is_own(pair) && !context_.rdma().reaches_itself()) continue;
+        if (is_own(pair) && !network_.reaches_itself()) continue;
         const auto connected = messages_->links()->connect(pair, ports_[pair], others_[pair]);
-        if (!connected && is_own(pair)) context_.rdma().reaches_itself() = false;
+        if (!connected && is_own(pair)) network_.reaches_itself() = false;
         if (connected || is_own(pair)) continue;
         return report_of(Obstacle::kSystem, "no RDMA to rank " + std::to_string(peers_[pair]) +
                                                 ": " + connected.error().message);
@@ -350,7 +353,7 @@ Report VerbsMaker::connect() {
 }
 
 // True where no message is under way any more.
-bool VerbsMaker::has_probed() {
+bool Connector::has_probed() {
     messages_->poll();
     return std::ranges::all_of(probes_, [](const PairProbe& one) {
         return one.sent.state != State::kPending && one.received.state != State::kPending;
@@ -358,17 +361,17 @@ bool VerbsMaker::has_probed() {
 }
 
 // Both ends are ready, so it takes as long as the messages.
-Report VerbsMaker::finish_probe() {
+Report Connector::finish_probe() {
     if (!messages_) return {};
     for (size_t i = 0; i < peers_.size(); ++i) {
-        if (is_own(i) && !context_.rdma().reaches_itself()) continue;
+        if (is_own(i) && !network_.reaches_itself()) continue;
         PairProbe& probe = probes_[i];
         messages_->recv(peers_[i], {}, probe.in.data(), probe.in.size(), probe.received);
         messages_->send(peers_[i], {}, probe.out.data(), probe.out.size(), probe.sent);
     }
-    const uint64_t end_ns = context_.clock().now_ns() + kVerbsProbeNsMax;
-    while (!has_probed() && context_.clock().now_ns() < end_ns) {
-        context_.progress();
+    const uint64_t end_ns = process_.clock().now_ns() + kProbeNsMax;
+    while (!has_probed() && process_.clock().now_ns() < end_ns) {
+        process_.progress();
         sched_yield();
     }
     Report report;
@@ -381,7 +384,7 @@ Report VerbsMaker::finish_probe() {
         messages_->cancel(probe.sent);
         messages_->cancel(probe.received);
         if (is_own(i)) {
-            if (!is_good) context_.rdma().reaches_itself() = false;
+            if (!is_good) network_.reaches_itself() = false;
             continue;
         }
         if (is_good || report.obstacle != Obstacle::kNone) continue;
@@ -392,18 +395,18 @@ Report VerbsMaker::finish_probe() {
                       why.empty() ? "no RDMA message of rank " + peer + " in ten seconds" : why);
     }
     const bool has_own = !peers_.empty() && is_own(0);
-    if (report.obstacle == Obstacle::kNone && has_own && !context_.rdma().reaches_itself()) {
+    if (report.obstacle == Obstacle::kNone && has_own && !network_.reaches_itself()) {
         messages_->give_up_pair(0);
     }
     return report;
 }
 
 // Without it messages go all the same.
-Result<Done> VerbsMaker::agree_on_word() {
-    if (!all_reach_first(inter_node_.placement())) return Done{};
+Result<Done> Connector::agree_on_word() {
+    if (!all_reach_first(placement_)) return Done{};
     // Rank 0 alone needs to reach itself; others' contexts never tried.
     const bool can_reach =
-        messages_ && messages_->is_counted_at(0) && context_.rdma().reaches_itself();
+        messages_ && messages_->is_counted_at(0) && network_.reaches_itself();
     const uint32_t can_add = can_reach ? 1 : 0;
     const auto all = all_.exchange(can_add);
     if (!all) return all.error();
@@ -413,16 +416,15 @@ Result<Done> VerbsMaker::agree_on_word() {
 }
 
 // For later teams. The pair with oneself is for this one alone.
-Report VerbsMaker::keep_links() {
-    if (!is_in_turn_ || !links_) return {};
-    if (are_apart(context_, others())) context_.rdma().keep_links(links_);
+Report Connector::keep_links() {
+    if (!traits_.is_in_turn || !links_) return {};
+    if (are_apart(process_.member(), others())) network_.keep_links(links_);
     return {};
 }
 
-Result<Done> VerbsMaker::make() {
-    context_.remnants().tidy();  // what teams that were freed have registered
+Result<Done> Connector::make() {
     if (auto introduced = introduce(); !introduced) return introduced;
-    if (is_in_turn_) {
+    if (traits_.is_in_turn) {
         const auto joined = join_links();
         if (!joined) return joined.error();
         if (joined.value()) return Done{};
@@ -438,29 +440,9 @@ Result<Done> VerbsMaker::make() {
 
 }  // namespace
 
-Result<Done> make_verbs(engine::Context& context, Circle& all, engine::InterNode& inter_node,
-                        const std::string& team, bool is_crowded, bool is_in_turn) {
-    if (!wants_verbs(context.settings())) return Done{};
-    const auto made = VerbsMaker(context, all, inter_node, is_crowded, is_in_turn).make();
-    if (made) {
-        inter_node.use_verbs();
-        return made;
-    }
-    if (made.error().code == ErrorCode::kBootstrap) {
-        inter_node.drop_verbs({});
-        return made;
-    }
-    // A line for people, and the reason for reports, are left away where there is no memory.
-    static_cast<void>(guarded([&] {
-        const std::string line = team + " has no RDMA: " + made.error().message;
-        const bool is_wanted = context.settings().verbs.choice == VerbsChoice::kOn;
-        if (all.rank == 0 && context.process_multicast().is_new(line)) {
-            context.log(is_wanted ? TUTTI_LOG_ERROR : TUTTI_LOG_INFO, line);
-        }
-        return Report{};
-    }));
-    inter_node.drop_verbs(made.error().message);
-    return Done{};
+Result<Done> connect(RdmaNetwork& network, const topo::Placement& placement,
+                     const TeamTraits& traits, agree::Circle& all, Connected& connected) {
+    return Connector(network, placement, traits, all, connected).make();
 }
 
-}  // namespace tutti::bootstrap
+}  // namespace tutti::networks::rdma

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run/bootstrap/verbs_peers.h"
+#include "run/networks/rdma/rdma_peers.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bit>
 
-namespace tutti::bootstrap {
+namespace tutti::networks::rdma {
 namespace {
 
 using topo::Placement;
@@ -15,7 +15,7 @@ using topo::Placement;
 void expect_pairs(const Placement& placement, size_t peers_max) {
     std::vector<std::vector<uint32_t>> all;
     for (uint32_t rank = 0; rank < placement.ranks(); ++rank) {
-        all.push_back(verbs_peers(placement, rank));
+        all.push_back(peers_of(placement, rank));
         const auto& peers = all.back();
         EXPECT_TRUE(std::ranges::is_sorted(peers));
         EXPECT_EQ(std::ranges::adjacent_find(peers), peers.end());
@@ -30,9 +30,9 @@ void expect_pairs(const Placement& placement, size_t peers_max) {
 }
 
 TEST(VerbsPeers, InSmallTeamsAllOfOtherNodes) {
-    EXPECT_EQ(verbs_peers(Placement::blocks(4, 2), 1), (std::vector<uint32_t>{2, 3}));
-    EXPECT_EQ(verbs_peers(Placement::round_robin(5, 2), 1), (std::vector<uint32_t>{0, 2, 4}));
-    EXPECT_EQ(verbs_peers(Placement::blocks(25, 25), 24).size(), 24u);
+    EXPECT_EQ(peers_of(Placement::blocks(4, 2), 1), (std::vector<uint32_t>{2, 3}));
+    EXPECT_EQ(peers_of(Placement::round_robin(5, 2), 1), (std::vector<uint32_t>{0, 2, 4}));
+    EXPECT_EQ(peers_of(Placement::blocks(25, 25), 24).size(), 24u);
     for (uint32_t ranks = 2; ranks <= 24; ++ranks) {
         for (uint32_t nodes = 2; nodes <= ranks; ++nodes) {
             expect_pairs(Placement::blocks(ranks, nodes), kPeersOfAllMax);
@@ -46,7 +46,7 @@ TEST(VerbsPeers, InLargeOnesNeighboursPowersOfTwoAndTheTree) {
         const size_t levels = static_cast<size_t>(std::bit_width(nodes - 1));
         expect_pairs(Placement::blocks(nodes, nodes), 5 * levels);
         expect_pairs(Placement::round_robin(3 * nodes + 5, nodes), 5 * levels);
-        const auto peers = verbs_peers(Placement::blocks(nodes, nodes), 0);
+        const auto peers = peers_of(Placement::blocks(nodes, nodes), 0);
         for (uint32_t distance = 1; distance < nodes; distance *= 2) {
             EXPECT_TRUE(std::ranges::binary_search(peers, distance));
             EXPECT_TRUE(std::ranges::binary_search(peers, nodes - distance));
@@ -65,20 +65,20 @@ TEST(VerbsPeers, AllReachTheFirstOfAFewThatAreAlone) {
 // Those that not all nodes have send little between nodes.
 TEST(VerbsPeers, PlacesThatNotAllNodesHaveAreLeftOut) {
     const Placement placement = Placement::blocks(65, 32);  // the first has three ranks
-    EXPECT_FALSE(verbs_peers(placement, 1).empty());
-    EXPECT_TRUE(verbs_peers(placement, 2).empty());
+    EXPECT_FALSE(peers_of(placement, 1).empty());
+    EXPECT_TRUE(peers_of(placement, 2).empty());
     expect_pairs(placement, 15);
 }
 
 // 4,096 hosts, and 65,536 as far as memory goes.
 TEST(VerbsPeers, MemoryIsBounded) {
-    EXPECT_EQ(verbs_peers(Placement::blocks(4096, 4096), 0).size(), 37u);
+    EXPECT_EQ(peers_of(Placement::blocks(4096, 4096), 0).size(), 37u);
     const size_t slots_bytes = size_t{60} * 4096;
     const Placement many = Placement::blocks(65'536, 65'536);
     for (const uint32_t rank : {0u, 1u, 40'000u}) {
-        EXPECT_LT(verbs_peers(many, rank).size() * slots_bytes, size_t{16} << 20);
+        EXPECT_LT(peers_of(many, rank).size() * slots_bytes, size_t{16} << 20);
     }
 }
 
 }  // namespace
-}  // namespace tutti::bootstrap
+}  // namespace tutti::networks::rdma

@@ -7,21 +7,28 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/allowance.h"
 #include "base/result.h"
-#include "base/settings.h"
-#include "run/engine/process_links.h"
+#include "run/networks/message_network.h"
+#include "run/networks/rdma/process_links.h"
+#include "run/networks/team_networks.h"
 #include "run/transport/verbs/library.h"
 
-namespace tutti::engine {
+namespace tutti::networks::rdma {
 
-class ProcessRdma {
+class RdmaNetwork final : public Network {
   public:
-    // settings outlive this.
-    explicit ProcessRdma(const VerbsSettings& settings) : settings_(settings) {}
+    // process outlives this.
+    explicit RdmaNetwork(Process& process) : process_(process) {}
+    std::unique_ptr<TeamNetwork> make_team(const topo::Placement& placement,
+                                           uint32_t rank) override;
+    [[nodiscard]] FactRow facts_without(const Whose& whose, const std::string& why) const override;
 
+    [[nodiscard]] Process& process() { return process_; }
+    [[nodiscard]] const VerbsSettings& settings() const { return process_.settings().verbs; }
     // The port for messages and multicast by RDMA, looked for when first asked for, once. An error
     // says why there is none.
     Result<std::shared_ptr<transport::verbs::Device>> device();
@@ -37,9 +44,9 @@ class ProcessRdma {
     void keep_links(const std::shared_ptr<ProcessLinks>& links);
 
   private:
-    const VerbsSettings& settings_;
+    Process& process_;
     // Taken last: multicast opens its carrier under another lock, which who tells of a failure
-    // takes while it holds its team's, which Remnants::tidy() takes under its own.
+    // takes while it holds its team's, which engine::Remnants::tidy() takes under its own.
     std::mutex mutex_;
     std::optional<Result<std::shared_ptr<transport::verbs::Device>>> device_;
     std::vector<std::weak_ptr<ProcessLinks>> links_;
@@ -47,4 +54,8 @@ class ProcessRdma {
     std::atomic<bool> reaches_itself_ = true;
 };
 
-}  // namespace tutti::engine
+std::unique_ptr<Network> make(Process& process);
+// The one of these that is.
+RdmaNetwork& network_of(const Networks& all);
+
+}  // namespace tutti::networks::rdma

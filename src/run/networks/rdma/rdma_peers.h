@@ -8,7 +8,7 @@
 
 #include "base/topo/placement.h"
 
-namespace tutti::bootstrap {
+namespace tutti::networks::rdma {
 
 // So many at most are connected with all.
 inline constexpr uint32_t kPeersOfAllMax = 24;
@@ -17,10 +17,10 @@ inline constexpr uint32_t kPeersOfAllMax = 24;
 // which algorithms send: a power of two away, the neighbours of a ring among them, pairs and
 // halves, and trees of the first node, in the order of nodes and in that of switches: 5 log2(nodes)
 // in each at most. Places that not all nodes have are left out. Throws std::bad_alloc.
-std::vector<uint32_t> verbs_peers(const topo::Placement& placement, uint32_t rank);
+std::vector<uint32_t> peers_of(const topo::Placement& placement, uint32_t rank);
 
 // All others are on other nodes, and connected with rank 0. Then rank 0 is connected with itself as
 // well, so that all can add to its word (Transport::fetch_add), where the devices can.
 bool all_reach_first(const topo::Placement& placement);
 
-}  // namespace tutti::bootstrap
+}  // namespace tutti::networks::rdma

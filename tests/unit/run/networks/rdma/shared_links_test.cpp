@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run/bootstrap/verbs_links.h"
+#include "run/networks/rdma/shared_links.h"
 
 #include <gtest/gtest.h>
 
@@ -12,10 +12,11 @@
 
 #include "conformance/fake_verbs.h"
 #include "run/engine/context.h"
-#include "run/engine/process_links.h"
+#include "run/networks/rdma/process_links.h"
+#include "run/networks/rdma/rdma_network.h"
 #include "run/transport/verbs/rc.h"
 
-namespace tutti::bootstrap {
+namespace tutti::networks::rdma {
 namespace {
 
 LinksOffers offers_of(const std::vector<LinksOffer>& some) {
@@ -74,7 +75,7 @@ class Process {
         context = std::move(made.value());
     }
     void keep(uint64_t id, bool sleeps = false) {
-        auto kept = std::make_shared<engine::ProcessLinks>();
+        auto kept = std::make_shared<ProcessLinks>();
         kept->id = id;
         kept->members = {kPeer};
         std::array<std::unique_ptr<transport::verbs::Links>, 2> ends;
@@ -88,20 +89,20 @@ class Process {
         ASSERT_TRUE(ends[0]->connect(0, verbs.device(1).port(), ends[1]->card(0)));
         kept->links = std::move(ends[0]);
         all.push_back(kept);
-        context->rdma().keep_links(kept);
+        network_of(context->networks()).keep_links(kept);
         add_teams(1);
     }
     // By the newest ones.
     void add_teams(uint32_t count) {
         for (uint32_t i = 0; i < count; ++i) {
             teams.push_back(std::make_unique<transport::verbs::Rc>(
-                engine::ProcessLinks::owned(all.back()), i + (count > 1 ? 1 : 0),
+                ProcessLinks::owned(all.back()), i + (count > 1 ? 1 : 0),
                 std::vector<transport::Rank>{1}, std::vector<uint32_t>{0}, 0));
         }
     }
     std::vector<uint64_t> offered(const std::vector<uint64_t>& peers, bool sleeps = false) {
         std::vector<uint64_t> ids;
-        for (const LinksOffer& offer : find_links(*context, peers, sleeps).offers.of) {
+        for (const LinksOffer& offer : find_links(network_of(context->networks()), peers, sleeps).offers.of) {
             if (offer.id != 0) ids.push_back(offer.id);
         }
         return ids;
@@ -109,7 +110,7 @@ class Process {
 
     test::FakeVerbs verbs{2, {}};
     std::unique_ptr<engine::Context> context;
-    std::vector<std::shared_ptr<engine::ProcessLinks>> all;
+    std::vector<std::shared_ptr<ProcessLinks>> all;
     std::vector<std::unique_ptr<transport::verbs::Rc>> teams;
 };
 
@@ -145,4 +146,4 @@ TEST(VerbsLinks, NoneAreOfferedToWhoStandsThereTwice) {
 }
 
 }  // namespace
-}  // namespace tutti::bootstrap
+}  // namespace tutti::networks::rdma

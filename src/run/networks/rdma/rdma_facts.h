@@ -7,11 +7,11 @@
 
 #include "base/facts.h"
 
-namespace tutti::engine {
+namespace tutti::networks::rdma {
 
-struct VerbsStory {
+struct RdmaStory {
     bool is_used = false;
-    std::string obstacle;  // why not; empty: nobody wanted them
+    std::string obstacle;  // why not
     std::string port;      // "mlx5_0:1"
     uint64_t peers = 0;    // that this member is connected with
     uint64_t memory_bytes = 0;
@@ -20,11 +20,9 @@ struct VerbsStory {
     uint64_t additions = 0;      // messages as atomic additions to counters, of both directions
     uint64_t sent_straight = 0;  // long messages
     uint64_t sent_copied = 0;  // and those that it has copied, as one end could not register memory
-
-    [[nodiscard]] bool is_told() const { return is_used || !obstacle.empty(); }
 };
 
-// The story is told.
-FactRow facts_of(const VerbsStory& story, const Whose& whose);
+// Its messages are used, or there is an obstacle.
+FactRow facts_of(const RdmaStory& story, const Whose& whose);
 
-}  // namespace tutti::engine
+}  // namespace tutti::networks::rdma

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run/bootstrap/verbs_peers.h"
+#include "run/networks/rdma/rdma_peers.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include "plan/algo/plan.h"
 #include "plan/algo/registry.h"
 
-namespace tutti::bootstrap {
+namespace tutti::networks::rdma {
 namespace {
 
 // Between them they have the peers of all whose ranks send to few: ring, chain and bruck go where
@@ -50,7 +50,7 @@ void add_of(std::vector<uint32_t>& peers, const algo::Algorithm& algorithm,
 
 }  // namespace
 
-std::vector<uint32_t> verbs_peers(const topo::Placement& placement, uint32_t rank) {
+std::vector<uint32_t> peers_of(const topo::Placement& placement, uint32_t rank) {
     std::vector<uint32_t> peers;
     const uint32_t node = placement.node_of(rank);
     const uint32_t place = placement.index_on_node(rank);
@@ -80,4 +80,4 @@ bool all_reach_first(const topo::Placement& placement) {
     return placement.ranks() == placement.nodes() && placement.ranks() <= kPeersOfAllMax + 1;
 }
 
-}  // namespace tutti::bootstrap
+}  // namespace tutti::networks::rdma

@@ -14,11 +14,11 @@
 #include "base/allowance.h"
 #include "run/transport/verbs/links.h"
 
-namespace tutti::engine {
+namespace tutti::networks::rdma {
 
 struct ProcessLinks {
     uint64_t id = 0;                // the same at all processes that made them together
-    std::vector<uint64_t> members;  // by link: who is there (Context::member())
+    std::vector<uint64_t> members;  // by link: who is there (Process::member())
     uint64_t exposed_bytes = 0;     // from where registering memory for a call pays
     Allowance::Part memory;         // registered
     std::unique_ptr<transport::verbs::Links> links;
@@ -43,4 +43,4 @@ struct ProcessLinks {
     }
 };
 
-}  // namespace tutti::engine
+}  // namespace tutti::networks::rdma

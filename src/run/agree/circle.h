@@ -18,7 +18,7 @@
 
 #include "base/result.h"
 
-namespace tutti::bootstrap {
+namespace tutti::agree {
 
 enum class Obstacle : uint32_t {
     kNone,
@@ -102,4 +102,4 @@ struct Circle {
     size_t buffer_bytes_ = kOwnBytes;
 };
 
-}  // namespace tutti::bootstrap
+}  // namespace tutti::agree

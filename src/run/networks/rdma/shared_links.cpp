@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run/bootstrap/verbs_links.h"
+#include "run/networks/rdma/shared_links.h"
 
 #include <algorithm>
 
-namespace tutti::bootstrap {
+namespace tutti::networks::rdma {
 
-bool are_apart(const engine::Context& context, std::span<const uint64_t> peers) {
+bool are_apart(uint64_t own, std::span<const uint64_t> peers) {
     std::vector<uint64_t> all(peers.begin(), peers.end());
-    all.push_back(context.member());
+    all.push_back(own);
     std::ranges::sort(all);
     return std::ranges::adjacent_find(all) == all.end();
 }
 
-Candidates find_links(engine::Context& context, std::span<const uint64_t> peers, bool sleeps) {
+Candidates find_links(RdmaNetwork& network, std::span<const uint64_t> peers, bool sleeps) {
     Candidates found;
     found.offers.needs_none = peers.empty() ? 1 : 0;
-    if (peers.empty() || !are_apart(context, peers)) return found;
-    const auto all = context.rdma().links();
+    if (peers.empty() || !are_apart(network.process().member(), peers)) return found;
+    const auto all = network.links();
     size_t count = 0;
     for (auto at = all.rbegin(); at != all.rend() && count < LinksOffers::kOffersMax; ++at) {
         const transport::verbs::Links& links = *(*at)->links;
@@ -47,4 +47,4 @@ std::optional<Choice> choose_links(std::span<const LinksOffers> members) {
     return std::nullopt;
 }
 
-}  // namespace tutti::bootstrap
+}  // namespace tutti::networks::rdma

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/networks/team_networks.h"
+
+#include <utility>
+
+#include "base/assert.h"
+
+namespace tutti::networks {
+
+TeamNetworks::TeamNetworks(transport::Transport& plain, const Networks& all,
+                           const Settings& settings, const topo::Placement& placement,
+                           uint32_t rank)
+    : routes_(plain) {
+    for (size_t i = 0; i < all.size(); ++i) {
+        if (!settings.wants_network(i)) continue;
+        parts_.push_back({i, all[i].get(), all[i]->make_team(placement, rank), false, {}});
+    }
+    if (!parts_.empty()) routes_.reserve(placement.ranks());
+}
+
+void TeamNetworks::use(Part& part) {
+    TUTTI_ASSERT(part.team && !part.is_used, "a network is used once it is made");
+    part.is_used = true;
+    transport::Transport* const messages = part.team->messages();
+    if (!messages) return;
+    const uint8_t way = routes_.add(*messages);
+    for (const transport::Rank peer : part.team->peers()) {
+        if (routes_.is_plain(peer)) routes_.use(peer, way);
+    }
+    if (messages->adders() != 0 && routes_.adders() == 0) routes_.use_adders(way);
+}
+
+// What this end has sent so far nobody waits for.
+void TeamNetworks::drop(Part& part, std::string obstacle) {
+    TUTTI_ASSERT(!part.is_used, "what is used stays until the team's end");
+    part.team.reset();
+    part.obstacle = std::move(obstacle);
+}
+
+NetworkSet TeamNetworks::in_use() const {
+    NetworkSet found;
+    for (const Part& part : parts_) {
+        if (part.is_used) found.add(part.number);
+    }
+    return found;
+}
+
+template <class Do>
+void TeamNetworks::for_each_used(Do what) {
+    for (Part& part : parts_) {
+        if (part.is_used && part.team->messages()) what(*part.team);
+    }
+}
+
+bool TeamNetworks::close() {
+    bool are_closed = true;
+    for_each_used([&](TeamNetwork& one) { are_closed &= one.close(); });
+    return are_closed;
+}
+
+void TeamNetworks::give_up() {
+    for_each_used([](TeamNetwork& one) { one.give_up(); });
+}
+
+bool TeamNetworks::has_settled(bool is_sound) {
+    bool have_settled = true;
+    for_each_used([&](TeamNetwork& one) { have_settled &= one.has_settled(is_sound); });
+    return have_settled;
+}
+
+void TeamNetworks::tell(std::vector<FactRow>& rows, const Whose& whose) const {
+    for (const Part& part : parts_) {
+        if (part.is_used) {
+            rows.push_back(part.team->facts(whose));
+        } else if (!part.obstacle.empty()) {
+            rows.push_back(part.network->facts_without(whose, part.obstacle));
+        }
+    }
+}
+
+}  // namespace tutti::networks

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The networks of a team across hosts: by which one its messages go to each peer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/facts.h"
+#include "base/networks.h"
+#include "run/networks/message_network.h"
+#include "run/transport/routes/routes.h"
+
+namespace tutti::networks {
+
+// Of a process, by number (base/networks.h).
+using Networks = std::vector<std::unique_ptr<Network>>;
+
+class TeamNetworks {
+  public:
+    // plain: the embedder's messages, always there. Of `all` those that the settings want are
+    // tried. These and the placement outlive this. Throws std::bad_alloc.
+    TeamNetworks(transport::Transport& plain, const Networks& all, const Settings& settings,
+                 const topo::Placement& placement, uint32_t rank);
+    TeamNetworks(const TeamNetworks&) = delete;
+    TeamNetworks& operator=(const TeamNetworks&) = delete;
+
+    // One that the settings want.
+    struct Part {
+        size_t number = 0;
+        Network* network = nullptr;
+        std::unique_ptr<TeamNetwork> team;  // none: it was dropped
+        bool is_used = false;
+        std::string obstacle;  // without: why; the same text on all members
+    };
+    // In the order in which they are tried, while the team is made.
+    [[nodiscard]] std::span<Part> parts() { return parts_; }
+    // It is made: messages go by it to the peers that it reaches, but to those that an earlier one
+    // reaches. Allocates nothing.
+    void use(Part& part);
+    // It is not. Allocates nothing.
+    static void drop(Part& part, std::string obstacle);
+
+    [[nodiscard]] transport::Routes& routes() { return routes_; }
+    [[nodiscard]] const transport::Routes& routes() const { return routes_; }
+    // Those in use; alike on all members.
+    [[nodiscard]] NetworkSet in_use() const;
+
+    // ---- as TeamNetwork says, of all that this member reaches peers by ----
+    [[nodiscard]] bool close();
+    void give_up();
+    [[nodiscard]] bool has_settled(bool is_sound);
+
+    void tell(std::vector<FactRow>& rows, const Whose& whose) const;
+
+  private:
+    // Those with messages.
+    template <class Do>
+    void for_each_used(Do what);
+
+    transport::Routes routes_;
+    std::vector<Part> parts_;
+};
+
+}  // namespace tutti::networks
