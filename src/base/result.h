@@ -31,6 +31,11 @@ class [[nodiscard]] Result {
         TUTTI_ASSERT(value_.has_value(), "value of a failed Result");
         return *value_;
     }
+    // To be moved out of, where a copy might find no memory.
+    Error& error() {
+        TUTTI_ASSERT(!value_.has_value(), "error of a successful Result");
+        return error_;
+    }
     const Error& error() const {
         TUTTI_ASSERT(!value_.has_value(), "error of a successful Result");
         return error_;

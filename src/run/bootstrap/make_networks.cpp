@@ -28,14 +28,14 @@ Result<Done> make_networks(engine::Context& context, Circle& all, TeamNetworks& 
                            const networks::TeamTraits& traits, const std::string& name) {
     for (TeamNetworks::Part& part : networks.parts()) {
         context.remnants().tidy();  // what teams that were freed hold of it
-        const auto made = part.team->make(all, traits);
+        auto made = part.team->make(all, traits);
         if (made) {
             networks.use(part);
             continue;
         }
         const bool are_apart = made.error().code == ErrorCode::kBootstrap;
         if (!are_apart) tell_obstacle(context, name, all.rank, part, made.error().message);
-        TeamNetworks::drop(part, are_apart ? std::string() : made.error().message);
+        TeamNetworks::drop(part, are_apart ? std::string() : std::move(made.error().message));
         if (are_apart) return made;
     }
     return Done{};

@@ -304,7 +304,9 @@ const std::map<std::string, std::vector<std::string>> kMalformed = {
     {"TUTTI_MCAST_SECRET", {"2", "auto"}},
     {"TUTTI_MCAST_THREAD", {"2", "auto"}},
     {"TUTTI_MCAST_TEAMS", {"0", "65"}},
-    {"TUTTI_VERBS", {"2", "always"}},
+#define TUTTI_NETWORK(name, title, group, variable, option, text) {variable, {"2", "always"}},
+#include "base/networks.inc"
+#undef TUTTI_NETWORK
     {"TUTTI_VERBS_DEVICE", {":1", "mlx5_0:", "mlx5_0:0", "mlx5_0:x", "mlx5_0:5", "a/b"}},
     {"TUTTI_VERBS_GID", {"256", "-1", "first"}},
     {"TUTTI_VERBS_PKEY", {"0x0", "0x8000", "0x10000", "8001", "0x", "default"}},

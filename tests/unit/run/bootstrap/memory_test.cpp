@@ -11,85 +11,13 @@
 #include "conformance/mailbox.h"
 #include "run/engine/context.h"
 #include "run/networks/rdma/rdma_network.h"
+#include "unit/failing_memory.h"
 #include "unit/run/engine/crew.h"
 #include "unit/run/engine/fake_network.h"
 #include "unit/run/engine/told.h"
 
-namespace {
-
-// Of this thread: allocations until one fails; none does below zero.
-thread_local long left_until_failure = -1;
-thread_local bool fails_for_good = false;  // all that follow fail too
-thread_local bool has_failed = false;
-
-bool fails_now() {
-    if (left_until_failure < 0) return false;
-    if (left_until_failure > 0) {
-        --left_until_failure;
-        return false;
-    }
-    has_failed = true;
-    if (!fails_for_good) left_until_failure = -1;
-    return true;
-}
-
-void* take(size_t bytes, size_t alignment) noexcept {
-    if (fails_now()) return nullptr;
-    const size_t rounded = (bytes + alignment) / alignment * alignment;
-    return std::aligned_alloc(alignment, rounded);
-}
-
-void* take_or_throw(size_t bytes, size_t alignment) {
-    void* memory = take(bytes, alignment);
-    if (!memory) throw std::bad_alloc();
-    return memory;
-}
-
-constexpr size_t kUsual = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
-
-}  // namespace
-
-void* operator new(size_t bytes) { return take_or_throw(bytes, kUsual); }
-void* operator new[](size_t bytes) { return take_or_throw(bytes, kUsual); }
-void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return take(bytes, kUsual); }
-void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return take(bytes, kUsual); }
-void* operator new(size_t bytes, std::align_val_t alignment) {
-    return take_or_throw(bytes, static_cast<size_t>(alignment));
-}
-void* operator new[](size_t bytes, std::align_val_t alignment) {
-    return take_or_throw(bytes, static_cast<size_t>(alignment));
-}
-void* operator new[](size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-    return take(bytes, static_cast<size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-    std::free(memory);
-}
-
 namespace tutti::test {
 namespace {
-
-// Memory is short for the library alone, not for the embedder of this test.
-class Plenty {
-  public:
-    Plenty() { left_until_failure = -1; }
-    ~Plenty() { left_until_failure = kept_; }
-    Plenty(const Plenty&) = delete;
-    Plenty& operator=(const Plenty&) = delete;
-
-  private:
-    long kept_ = left_until_failure;
-};
 
 int allgather(void* user, const void* in, void* out, size_t bytes) {
     const Plenty plenty;
