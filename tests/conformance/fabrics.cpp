@@ -2,12 +2,14 @@
 #include "conformance/fabrics.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <deque>
 
 #include "conformance/fake_verbs.h"
 #include "conformance/first_team.h"
 #include "conformance/mailbox.h"
+#include "run/networks/loopback/stream_messages.h"
 #include "run/transport/faulty/faulty.h"
 #include "run/transport/p2p/p2p.h"
 #include "run/transport/routes/routes.h"
@@ -195,6 +197,33 @@ class VerbsFabric final : public Fabric {
     std::vector<std::unique_ptr<transport::verbs::Rc>> ends_;
 };
 
+// All ranks connected with all, by pairs of sockets.
+class LoopbackFabric final : public Fabric {
+  public:
+    explicit LoopbackFabric(uint32_t ranks) {
+        std::vector<std::vector<Fd>> sockets(ranks);
+        std::vector<std::vector<Rank>> peers(ranks);
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            for (Rank peer = rank + 1; peer < ranks; ++peer) {
+                int pair[2];
+                EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+                sockets[rank].emplace_back(pair[0]);
+                peers[rank].push_back(peer);
+                sockets[peer].emplace_back(pair[1]);
+                peers[peer].push_back(rank);
+            }
+        }
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            ends_.push_back(std::make_unique<networks::loopback::StreamMessages>(
+                std::move(peers[rank]), std::move(sockets[rank])));
+        }
+    }
+    Transport& end(Rank rank) override { return *ends_[rank]; }
+
+  private:
+    std::vector<std::unique_ptr<networks::loopback::StreamMessages>> ends_;
+};
+
 std::unique_ptr<Fabric> sim(uint32_t ranks, const Weather& weather, size_t eager_bytes_max) {
     Cluster cluster = Cluster::leaves(std::vector<uint32_t>{1, 1 + ranks});
     cluster.eager_bytes_max = eager_bytes_max;
@@ -231,6 +260,7 @@ const std::vector<FabricMaker>& fabrics() {
          [](uint32_t ranks) {
              return std::make_unique<PolledFabric>(sim(ranks, kStorm, 1000), ranks);
          }},
+        {"loopback", [](uint32_t ranks) { return std::make_unique<LoopbackFabric>(ranks); }},
         {"verbs", [](uint32_t ranks) { return std::make_unique<VerbsFabric>(ranks, 0); }},
         {"verbs_direct", [](uint32_t ranks) { return std::make_unique<VerbsFabric>(ranks, 4096); }},
         // Which of the messages are registered depends on how many are at a time.

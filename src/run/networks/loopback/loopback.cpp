@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages by Unix domain sockets of one machine, between hosts that are pretended: a network of no
+// use but the tests', which shows what one is (docs/networks.md, docs/loopback.md).
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "run/arena/process.h"
+#include "run/networks/loopback/meet_streams.h"
+#include "run/networks/loopback/stream_messages.h"
+#include "run/networks/message_network.h"
+
+namespace tutti::networks::loopback {
+namespace {
+
+class TeamLoopback final : public TeamNetwork {
+  public:
+    TeamLoopback(Process& process, uint64_t machine, const topo::Placement& placement)
+        : process_(process), machine_(machine), placement_(placement) {}
+
+    Result<Done> make(agree::Circle& all, const TeamTraits&) override {
+        return meet_streams(process_, machine_, placement_, all, messages_);
+    }
+    transport::Transport* messages() override { return messages_.get(); }
+    [[nodiscard]] std::span<const transport::Rank> peers() const override {
+        return messages_->peers();
+    }
+    bool close() override { return messages_->close(); }
+    // What was cancelled is written nowhere.
+    void give_up() override {}
+    bool has_settled(bool is_sound) override {
+        messages_->poll();
+        return !is_sound || messages_->has_flushed();
+    }
+    [[nodiscard]] FactRow facts(const Whose& whose) const override {
+        FactRow row = row_about(whose, "loopback", "messages by loopback on {}");
+        row.key = "on";
+        row.weight = uint64_t{2} * whose.ranks;
+        row.add("state", "on");
+        row.add("peers", uint64_t{messages_->peers().size()}).say(" to {:rank}", 0);
+        row.add("messages", messages_->sent()).sum().say(", {:message} sent");
+        return row;
+    }
+
+  private:
+    Process& process_;
+    const uint64_t machine_;
+    const topo::Placement& placement_;
+    std::unique_ptr<StreamMessages> messages_;
+};
+
+class Loopback final : public Network {
+  public:
+    explicit Loopback(Process& process) : process_(process) {}
+    std::unique_ptr<TeamNetwork> make_team(const topo::Placement& placement, uint32_t) override {
+        return std::make_unique<TeamLoopback>(process_, machine_, placement);
+    }
+    [[nodiscard]] FactRow facts_without(const Whose& whose, const std::string& why) const override {
+        FactRow row = row_about(whose, "loopback", "no messages by loopback on {}");
+        row.key = why;
+        row.weight = whose.ranks;
+        row.add("state", "off");
+        row.add("reason", why).say(": {}");
+        return row;
+    }
+
+  private:
+    Process& process_;
+    const uint64_t machine_ = arena::machine_hash();  // reading it may take memory
+};
+
+}  // namespace
+
+std::unique_ptr<Network> make(Process& process) { return std::make_unique<Loopback>(process); }
+
+}  // namespace tutti::networks::loopback
