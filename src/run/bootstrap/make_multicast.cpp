@@ -219,7 +219,7 @@ std::vector<uint64_t> MulticastMaker::host_numbers() const {
 
 Report MulticastMaker::choose_window() {
     // A team whose hosts have heard each other before looks again: it waits long between its tries.
-    const auto known = inter_node_.has_lost_multicast()
+    const auto known = inter_node_.multicast().is_lost()
                            ? std::nullopt
                            : process().known_failure(fabric_, host_numbers());
     if (known) {

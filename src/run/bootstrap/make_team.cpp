@@ -294,7 +294,7 @@ Report TeamMaker::make_multicast() {
         team_->agenda().add(std::make_unique<MulticastDuty>(*team_));
     }
     if (params_.multicast_later && may_wait_for_multicast(settings, context_.rules())) {
-        if (wants_multicast(settings)) inter_node.await_multicast();
+        if (wants_multicast(settings)) inter_node.multicast().await();
         return {};
     }
     const NodeMembers node{node_->circle, team_->members().arena.get(),
@@ -305,7 +305,7 @@ Report TeamMaker::make_multicast() {
         return report_of(made.error());
     }
     tell_obstacle(context_, team_->members().name, params_.rank, made.value());
-    inter_node.set_multicast(std::move(made.value()));
+    inter_node.multicast().set(std::move(made.value()));
     return {};
 }
 
@@ -323,7 +323,8 @@ Report TeamMaker::attach() {
 // default arrivals are looked at for the choice that follows from them.
 Result<Done> TeamMaker::prepare_arrivals() {
     const Settings& settings = context_.settings();
-    const bool may_multicast = inter_node_->awaits_multicast() || inter_node_->multicast_ns() > 0;
+    const bool may_multicast =
+        inter_node_->multicast().is_awaited() || inter_node_->multicast().takes_ns() > 0;
     const bool may_follow = may_multicast && settings.may_follow_arrivals();
     if (!params_.multicast_later || !(may_follow || team_->sampler())) {
         team_->leave_sampling();
@@ -350,7 +351,7 @@ Result<Done> TeamMaker::make_across() {
     if (!part) return part.error();
     take(part.value());
     if (auto named = name_hosts(); !named) return named;
-    if (is_crowded_) inter_node_->set_crowded();
+    if (is_crowded_) inter_node_->multicast().set_crowded();
     const std::string& name = team_->members().name;
     auto networks =
         make_networks(context_, all_, inter_node_->networks(), {is_crowded_, is_in_turn_}, name);

@@ -15,7 +15,7 @@ namespace {
 
 void tell_return(engine::InterNode& inter_node, const engine::Members& members) {
     try {
-        const std::string line = inter_node.tell_return();
+        const std::string line = inter_node.multicast().tell_return(inter_node.call() + 1);
         if (!line.empty()) members.context.log(TUTTI_LOG_WARN, members.name + ": " + line);
     } catch (const std::bad_alloc&) {
         // A line for people.
@@ -26,11 +26,11 @@ void tell_return(engine::InterNode& inter_node, const engine::Members& members) 
 tutti_status begin_try(engine::Team& team) {
     engine::InterNode& inter_node = *team.inter_node();
     const tutti_status met = team.meet();
-    if (met != TUTTI_OK || !inter_node.has_lost_multicast()) return met;
+    if (met != TUTTI_OK || !inter_node.multicast().is_lost()) return met;
     // In the try all members let it go on, so it ends; and who is over it has no message of it
     // under way: those of the next group's failure cannot meet with them.
     const tutti_status settled = team.settle_multicast();
-    if (settled == TUTTI_OK) inter_node.retire_multicast();
+    if (settled == TUTTI_OK) inter_node.multicast().retire();
     return settled;
 }
 
@@ -38,10 +38,10 @@ tutti_status begin_try(engine::Team& team) {
 
 bool MulticastDuty::is_due() {
     const auto held = team_.inter_node()->hold();
-    return team_.inter_node()->is_multicast_due();
+    return team_.inter_node()->multicast().is_due();
 }
 
-bool MulticastDuty::brings_ways() const { return team_.inter_node()->awaits_multicast(); }
+bool MulticastDuty::brings_ways() const { return team_.inter_node()->multicast().is_awaited(); }
 
 // Whatever goes wrong here leaves the team without multicast; only where the members cannot talk to
 // each other any more, there is no team.

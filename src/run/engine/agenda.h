@@ -4,8 +4,6 @@
 // none waits for the others in vain.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -59,29 +57,6 @@ class Agenda {
     }
 
     std::vector<std::unique_ptr<Duty>> duties_;
-};
-
-// How much calls would have gained by something that the team does not have yet. A duty brings it
-// once that is worth its time. Members count the same calls, so they know it alike.
-class Demand {
-  public:
-    // Each call counts for call_bytes and for what it moves; so many in all are enough.
-    constexpr Demand(uint64_t call_bytes, uint64_t enough_bytes)
-        : call_bytes_(call_bytes), enough_bytes_(enough_bytes) {}
-    void await() { is_awaited_ = true; }
-    void end() { is_awaited_ = false; }
-    [[nodiscard]] bool is_awaited() const { return is_awaited_; }
-    void count(uint64_t bytes) {
-        if (!is_awaited_ || is_enough()) return;
-        counted_bytes_ += call_bytes_ + std::min(bytes, enough_bytes_);
-    }
-    [[nodiscard]] bool is_enough() const { return counted_bytes_ >= enough_bytes_; }
-
-  private:
-    const uint64_t call_bytes_;
-    const uint64_t enough_bytes_;
-    uint64_t counted_bytes_ = 0;
-    bool is_awaited_ = false;
 };
 
 }  // namespace tutti::engine

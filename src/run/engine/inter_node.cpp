@@ -7,22 +7,11 @@
 namespace tutti::engine {
 namespace {
 
-// A try costs what some tens of short calls gain, or a few long ones: 16 calls of a few bytes, four
-// of 1 MiB. A communicator that lives for a few calls never gets there.
-constexpr uint64_t kWishBytes = 256u << 10;
-constexpr Demand kMulticastDemand(kWishBytes, 16 * kWishBytes);
 // Measuring messages takes some 50 of them, of which the long ones are 4 MB at most each way and
 // some 50 ms where links are slow. It comes after 256 calls of a few bytes, or 16 of 1 MiB, so the
 // job has spent several times as much on its calls by then.
 constexpr uint64_t kPricedCallBytes = 64u << 10;
 constexpr Demand kSpeedDemand(kPricedCallBytes, 256 * kPricedCallBytes);
-// After a failure: calls by messages until it is tried again, doubled with each such try. The least
-// is four times the short calls that earn a first try: a host that stood still once may do so
-// again, and each time costs seconds. A try that is in vain takes a second; spread over the most it
-// is 15 us a call, about what the shortest call across hosts takes anyway.
-constexpr uint64_t kReturnCallsMin = 64;
-constexpr uint64_t kReturnCallsMax = 65'536;
-
 }  // namespace
 
 InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
@@ -35,7 +24,8 @@ InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
       messages_(p2p, tags_.first_tag(), peers_, tags_.kinds()),
       networks_(messages_, context.networks(), context.settings(), placement_, rank_),
       notes_(p2p, tags_.note_tag(), peers_, rank, tags_.token()),
-      multicast_demand_(kMulticastDemand),
+      multicast_(context.process_multicast(), placement_, rank_, context.settings().mcast.thread,
+                 [this](uint32_t node) { return host_text(node); }),
       speed_demand_(kSpeedDemand),
       plans_(context_.grounds(), placement_, rank_),
       is_told_(placement_.ranks()) {
@@ -47,8 +37,7 @@ InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
 
 void InterNode::attach(node::Team* node) {
     node_ = node;
-    executor_ = std::make_unique<exec::Executor>(
-        node, transport(), multicast_.route ? &multicast_.route->route() : nullptr);
+    executor_ = std::make_unique<exec::Executor>(node, transport(), multicast_.route());
     executor_->set_clock(context_.clock());
     context_.process_multicast().enroll(*this);
 }
@@ -56,15 +45,7 @@ void InterNode::attach(node::Team* node) {
 void InterNode::tell(std::vector<FactRow>& rows, const std::string& name) const {
     const Whose whose{name, rank_, placement_.ranks(), placement_.nodes()};
     networks_.tell(rows, whose);
-    rows.push_back(multicast::facts_of(multicast_story(), whose));
-}
-
-void InterNode::set_multicast(multicast::MulticastOutcome outcome) {
-    const auto still = context_.process_multicast().keep_still();
-    std::swap(multicast_, outcome);  // what was there goes after the lock
-    polls_ = multicast_.route && !context_.settings().mcast.thread;
-    if (multicast_.route && is_watched()) multicast_.route->route().watch_all(true);
-    if (multicast_.route && is_crowded_) multicast_.route->route().leave_offers_to_service();
+    rows.push_back(multicast::facts_of(multicast_.story(message_speed()), whose));
 }
 
 Result<Done> InterNode::reserve(select::Plan& plan) {
@@ -72,13 +53,6 @@ Result<Done> InterNode::reserve(select::Plan& plan) {
     auto reserved = executor_->reserve(plan.program->extent(), context_.settings().scratch_bytes);
     plan.is_reserved = static_cast<bool>(reserved);
     return reserved;
-}
-
-// Multicast is there, or was when the next call is made.
-bool InterNode::has_multicast() const {
-    if (!multicast_.route) return false;
-    const transport::carrier::Route& route = multicast_.route->route();
-    return !route.is_decided() || call() + 1 < route.calls_end();
 }
 
 // Multicast comes in the midst of a team's calls, and goes when it fails. The order of operands
@@ -94,19 +68,19 @@ sched::Shape InterNode::agreed(sched::Shape shape) const {
     shape.is_computed_once =
         context_.settings().heterogeneous && shape.collective == TUTTI_ALLREDUCE;
     shape.networks = networks_.in_use();
-    shape.has_multicast = multicast_.route != nullptr && may_multicast(shape);
+    shape.has_multicast = multicast_.team() != nullptr && may_multicast(shape);
     shape.message_speed = message_speed();
     if (!shape.has_multicast) return shape;
     shape.gives_back = networks_.routes().can_withdraw_receives();
-    const multicast::AgreedMulticast& facts = multicast_.route->agreed();
+    const multicast::AgreedMulticast& facts = multicast_.team()->agreed();
     shape.multicast_speed = {facts.latency_ns, facts.bytes_per_s * 8 / 1'000'000};
     return shape;
 }
 
 // A team that has tried multicast has measured that beside it.
 sched::Speed InterNode::message_speed() const {
-    if (!multicast_.route) return speed_;
-    const sched::Speed& beside = multicast_.route->agreed().message;
+    if (!multicast_.team()) return speed_;
+    const sched::Speed& beside = multicast_.team()->agreed().message;
     return beside.mbit != 0 ? beside : speed_;
 }
 
@@ -115,65 +89,22 @@ sched::Speed InterNode::message_speed() const {
 void InterNode::count_wish(const select::Plan& plan) {
     const bool is_alike = !has_rooted_blocks(plan.shape.collective);
     if (plan.awaits_price && is_alike) speed_demand_.count(plan.shape.bytes);
-    if (plan.would_multicast) multicast_demand_.count(plan.shape.bytes);
+    if (plan.would_multicast) multicast_.ask(plan.shape.bytes);
 }
 
 bool InterNode::is_speed_due() const {
-    if (!speed_demand_.is_awaited() || multicast_.route) return false;
+    if (!speed_demand_.is_awaited() || multicast_.team()) return false;
     return speed_demand_.is_enough() || context_.settings().price == PriceChoice::kOn;
 }
 
-bool InterNode::is_multicast_due() const {
-    if (multicast_.route) return is_return_due();
-    return awaits_multicast() && multicast_demand_.is_enough();
-}
-
-// Only calls from calls_end() on are counted, and whoever has counted one knows where that is: so
-// between two calls all members have counted alike.
-bool InterNode::is_return_due() const {
-    const uint64_t wait = std::min(kReturnCallsMin << std::min(retries_, 16u), kReturnCallsMax);
-    return calls_without_ >= wait;
-}
-
-transport::State InterNode::settle_multicast() {
-    const auto held = hold();
-    if (polls_) multicast_.route->poll();
-    return multicast_.route->route().step();
-}
-
-void InterNode::retire_multicast() {
-    const auto still = context_.process_multicast().keep_still();
-    multicast_.route->retire();
-}
-
 Result<Done> InterNode::adopt_multicast(multicast::MulticastOutcome made) {
-    multicast_demand_.end();
-    if (multicast_.route) {
-        calls_without_ = 0;
-        ++retries_;
-        if (!made.route) {
-            multicast_.obstacle = std::move(made.obstacle);
-            return Done{};
-        }
-        ++returns_;
-        lost_node_ = multicast_.route->route().dead();
-        has_told_failure_ = false;
-        made.route->follow(*multicast_.route);
-    }
     if (made.route) executor_->set_route(&made.route->route());
-    set_multicast(std::move(made));
-    return multicast_.route ? plan_helpers(0) : Result<Done>(Done{});
+    multicast_.adopt(std::move(made));
+    return multicast_.team() ? plan_helpers(0) : Result<Done>(Done{});
 }
 
-// What the team still owes to others beside multicasts, others' waits go on with.
 void InterNode::drop_multicast(std::string obstacle) {
-    multicast_demand_.end();
-    multicast::MulticastOutcome dropped;
-    {
-        const auto still = context_.process_multicast().keep_still();
-        polls_ = false;
-        dropped = std::exchange(multicast_, {nullptr, std::move(obstacle)});
-    }
+    const multicast::MulticastOutcome dropped = multicast_.give_up(std::move(obstacle));
     if (!dropped.route) return;
     executor_->set_route(nullptr);
     dropped.route->drop();
@@ -184,15 +115,17 @@ Result<select::Plan*> InterNode::plan(const sched::Shape& shape, uint32_t way) {
     now.way = way;
     sched::Shape wanted = agreed(shape);
     auto found = plans_.find(wanted, now);
-    if (!found || !found.value()->multicasts() || has_multicast()) return found;
+    if (!found || !found.value()->multicasts() || multicast_.is_there_at(call() + 1)) {
+        return found;
+    }
     wanted.has_multicast = false;
     return plans_.find(wanted, now);
 }
 
 select::Circumstances InterNode::circumstances(const sched::Shape& shape) const {
     const bool may = may_multicast(shape);
-    return {may && awaits_multicast(), may && multicast_.route != nullptr, multicast_.obstacle,
-            speed_demand_.is_awaited()};
+    return {may && multicast_.is_awaited(), may && multicast_.team() != nullptr,
+            multicast_.obstacle(), speed_demand_.is_awaited()};
 }
 
 Result<Done> InterNode::force(const sched::Shape& shape, const std::string& algorithm) {
@@ -229,13 +162,13 @@ Step InterNode::step_multicast() {
 }
 
 Step InterNode::step_under_lock() {
-    transport::carrier::Route& route = multicast_.route->route();
+    transport::carrier::Route& route = *multicast_.route();
     // Others may miss what this rank sent.
     if (route.has_failed()) static_cast<void>(route.step());
-    if (!polls_) return executor_->step();
-    multicast_.route->poll();
+    if (!multicast_.polls()) return executor_->step();
+    multicast_.team()->poll();
     if (wake_ == Wake::kDelivery) {
-        if (!multicast_.route->is_delivered()) return Step::kBlocked;
+        if (!multicast_.team()->is_delivered()) return Step::kBlocked;
         wake_ = Wake::kBarrier;
         const transport::CallWord word = sign(TUTTI_BARRIER, 0, 0);
         executor_->start(*barrier_.program, call(), {}, word);
@@ -245,7 +178,7 @@ Step InterNode::step_under_lock() {
     if (step != Step::kDone) return step;
     if (wake_ == Wake::kNone && plans_.running()->extent().multicasts > 0) {
         wake_ = Wake::kDelivery;
-        multicast_.route->hasten();
+        multicast_.team()->hasten();
         return Step::kAdvanced;
     }
     wake_ = Wake::kNone;
@@ -253,60 +186,7 @@ Step InterNode::step_under_lock() {
 }
 
 bool InterNode::is_undecided(const select::Plan& plan) const {
-    return plan.multicasts() && multicast_.route->route().is_undecided();
-}
-
-transport::State InterNode::decide() {
-    const auto held = hold();
-    if (polls_) multicast_.route->poll();
-    const transport::State state = multicast_.route->route().step();
-    if (state == transport::State::kFailed) return state;
-    return multicast_.route->route().is_decided() ? transport::State::kDone
-                                                  : transport::State::kPending;
-}
-
-// The first rank that is not on the host in question.
-bool InterNode::is_teller(uint32_t node) const {
-    uint32_t first = 0;
-    while (first + 1 < placement_.ranks() && placement_.node_of(first) == node) ++first;
-    return first == rank_;
-}
-
-std::string InterNode::tell_failure() {
-    if (!multicast_.route || has_told_failure_) return {};
-    const auto held = hold();
-    const transport::carrier::Route& route = multicast_.route->route();
-    if (!route.has_failed() || !route.is_decided()) return {};
-    has_told_failure_ = true;
-    if (!is_teller(route.dead()) || route.is_contradicted()) return {};
-    const std::string host = host_text(route.dead());
-    if (!context_.process_multicast().falls_silent(host)) return {};
-    return host + " no longer answers multicast; from call " + std::to_string(route.calls_end()) +
-           " on messages do its work";
-}
-
-std::string InterNode::tell_return() {
-    if (returns_ == 0 || has_lost_multicast() || !is_teller(lost_node_)) return {};
-    const std::string host = host_text(lost_node_);
-    if (!context_.process_multicast().answers_again(host)) return {};
-    return host + " answers multicast again; from call " + std::to_string(call() + 1) +
-           " on it does its work";
-}
-
-void InterNode::announce(bool is_long) {
-    if (!multicast_.route || is_announced_ == is_long) return;  // others read it under the lock
-    const auto held = hold();
-    change_watch(is_announced_, is_long);
-}
-
-void InterNode::change_watch(bool& reason, bool is_wanted) {
-    reason = is_wanted;
-    multicast_.route->route().watch_all(is_watched());
-}
-
-std::unique_lock<std::mutex> InterNode::hold() {
-    if (!multicast_.route) return {};
-    return std::unique_lock(multicast_mutex_);
+    return plan.multicasts() && multicast_.route()->is_undecided();
 }
 
 void InterNode::notify_others(const notes::Note& note) {
@@ -342,20 +222,9 @@ bool InterNode::notify_next() {
     return true;
 }
 
-// Whoever holds it goes on by itself.
 void InterNode::attend() {
     notify_remaining();
-    if (!multicast_.route) return;
-    const std::unique_lock lock(multicast_mutex_, std::try_to_lock);
-    if (!lock || !is_sound_) return;
-    transport::carrier::Route& route = multicast_.route->route();
-    if (route.has_failed()) static_cast<void>(route.step());
-}
-
-void InterNode::watch_for_others(bool is_wanted) {
-    if (!multicast_.route) return;
-    const auto held = hold();
-    if (is_watched_for_others_ != is_wanted) change_watch(is_watched_for_others_, is_wanted);
+    multicast_.attend();
 }
 
 void InterNode::start(select::Plan& plan, const exec::Arguments& arguments,
@@ -364,7 +233,7 @@ void InterNode::start(select::Plan& plan, const exec::Arguments& arguments,
     has_taken_less_ = false;
     less_ = 0;
     // A plan for a team without: the group has failed, and in this call all do without it.
-    if (multicast_.route && !plan.shape.has_multicast && !is_helper(plan)) ++calls_without_;
+    if (!plan.shape.has_multicast && !is_helper(plan)) multicast_.went_without();
     count_wish(plan);
     plans_.started(plan);
     begin(plan, arguments);
@@ -374,7 +243,7 @@ void InterNode::begin(const select::Plan& plan, const exec::Arguments& arguments
     TUTTI_ASSERT(plan.is_reserved, "a call begins with its memory");
     shape_ = plan.shape;
     word_ = sign(plan.shape.collective, plan.shape.root, plan.shape.bytes);
-    if (multicast_.route) multicast_.route->route().begin_call(call());
+    if (multicast_.team()) multicast_.route()->begin_call(call());
     exec::Arguments buffers = arguments;
     buffers.input_bytes = shape_.input_bytes(rank_);
     buffers.output_bytes = shape_.output_bytes(rank_);
@@ -416,33 +285,6 @@ void InterNode::tell_calls() {
 std::string InterNode::host_text(uint32_t node) const {
     if (node < host_names_.size()) return host_names_[node];
     return "the host of rank " + std::to_string(placement_.members(node)[0]);
-}
-
-multicast::MulticastStory InterNode::multicast_story() const {
-    using State = multicast::MulticastStory::State;
-    multicast::MulticastStory story;
-    story.message = message_speed();
-    if (!multicast_.route) {
-        story.state = awaits_multicast()            ? State::kLater
-                      : multicast_.obstacle.empty() ? State::kNone
-                                                    : State::kOff;
-        if (story.state == State::kOff) story.reason = multicast_.obstacle;
-        return story;
-    }
-    const transport::carrier::Route& route = multicast_.route->route();
-    story.state = route.has_failed() ? State::kFailed : State::kOn;
-    story.returns = returns_;
-    if (route.has_failed()) {
-        story.reason = route.is_contradicted() ? "packets were forged or changed"
-                                               : host_text(route.dead()) + " no longer answers";
-        if (!multicast_.obstacle.empty()) story.reason += "; later: " + multicast_.obstacle;
-    } else if (returns_ > 0) {
-        story.reason = host_text(lost_node_) + " had not answered";
-    }
-    story.agreed = &multicast_.route->agreed();
-    story.fabric = multicast_.route->fabric();
-    story.carried = multicast_.route->carried();
-    return story;
 }
 
 std::string InterNode::rank_text(uint32_t rank) const {

@@ -10,16 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/demand.h"
 #include "base/facts.h"
 #include "base/result.h"
 #include "base/topo/placement.h"
 #include "plan/sched/shape.h"
 #include "plan/select/plans.h"
-#include "run/engine/agenda.h"
 #include "run/engine/context.h"
 #include "run/exec/executor.h"
-#include "run/multicast/multicast_facts.h"
-#include "run/multicast/team_multicast.h"
+#include "run/multicast/multicast_life.h"
 #include "run/networks/team_networks.h"
 #include "run/node/node_team.h"
 #include "run/notes/call_log.h"
@@ -36,9 +35,8 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     InterNode(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,
               std::vector<uint32_t> peers, transport::TagLease tags);
     ~InterNode() override;
-    // What is done to multicasts is done under this lock: threads that wait in calls of other teams
-    // help this one on after a failure. Of nothing where the team has no multicast.
-    [[nodiscard]] std::unique_lock<std::mutex> hold();
+    // See MulticastLife::hold().
+    [[nodiscard]] std::unique_lock<std::mutex> hold() { return multicast_.hold(); }
     // The team is gone. False where this must be kept: until is_over(), attend() goes on with what
     // it still owes to others. Not sound: messages may still write into its memory.
     [[nodiscard]] bool retire(bool is_sound);
@@ -63,16 +61,12 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] networks::TeamNetworks& networks() { return networks_; }
     // Facts about the networks of the team of this name. hold() while it runs.
     void tell(std::vector<FactRow>& rows, const std::string& name) const;
-    // This host's ranks outnumber its processors. Before set_multicast().
-    void set_crowded() { is_crowded_ = true; }
-    // Once, before attach().
-    void set_multicast(multicast::MulticastOutcome outcome);
-    // Multicast is tried, after attach(), once calls that would use it come often.
-    void await_multicast() { multicast_demand_.await(); }
+    // Its life; what it is used for is here.
+    [[nodiscard]] multicast::MulticastLife& multicast() { return multicast_; }
     // How fast messages between hosts are is measured, after attach(), once calls that could run
     // otherwise by it come often.
     void await_speed() { speed_demand_.await(); }
-    // As is_multicast_due().
+    // Between two calls all members know that alike, since they count the same calls.
     [[nodiscard]] bool is_speed_due() const;
     // Alike on all members, between two calls; 0: it is not known, nor measured any more.
     void adopt_speed(const sched::Speed& speed) {
@@ -81,23 +75,6 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
         speed_ = speed;
     }
     [[nodiscard]] sched::Speed message_speed() const;
-    // Not for the first time: the group that there was has failed.
-    [[nodiscard]] bool has_lost_multicast() const {
-        return multicast_.route && multicast_.route->route().has_failed();
-    }
-    // What one takes, as measured; 0: there is none.
-    [[nodiscard]] uint64_t multicast_ns() const {
-        return multicast_.route ? multicast_.route->agreed().latency_ns + 1 : 0;
-    }
-    [[nodiscard]] bool awaits_multicast() const { return multicast_demand_.is_awaited(); }
-    // Calls have asked for it often enough. Between two calls all members know that alike, since
-    // they count the same calls.
-    [[nodiscard]] bool is_multicast_due() const;
-    // What was lost, before the try: all members are in it. kDone: nobody misses anything of this
-    // rank's, and it owes the others nothing.
-    transport::State settle_multicast();
-    // After that: its group goes.
-    void retire_multicast();
     // What a try has brought, alike on all members: calls may use it.
     Result<Done> adopt_multicast(multicast::MulticastOutcome made);
     // Not for any call to use, after all: the group goes at once, on all members alike.
@@ -159,7 +136,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
         executor_->cancel();
     }
     Step step() {
-        const Step step = multicast_.route ? step_multicast() : executor_->step();
+        const Step step = multicast_.team() ? step_multicast() : executor_->step();
         if (step == Step::kDone) is_under_way_ = false;
         return step;
     }
@@ -182,36 +159,27 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
 
     // What the call under way waits for, the service of multicasts will bring.
     [[nodiscard]] bool waits_for_service() const {
-        return multicast_.route && !polls_ && executor_->waits_for_multicasts();
+        return multicast_.team() && !multicast_.polls() && executor_->waits_for_multicasts();
     }
     // Rung whenever something has changed for a rank that waits for the service.
-    [[nodiscard]] Bell& service_bell() { return multicast_.route->bell(); }
+    [[nodiscard]] Bell& service_bell() { return multicast_.team()->bell(); }
     void sleep_for_service(Sleeper& sleeper, uint64_t end_ns) {
-        multicast_.route->sleep(sleeper, end_ns);
-    }
-    // In a wait for something else: does what the service's thread leaves to the rank that carries.
-    void poll_carrier() {
-        if (!polls_ && carries()) multicast_.route->poll();
+        multicast_.team()->sleep(sleeper, end_ns);
     }
     // What the call under way waits for will come as messages that one can sleep for; beside them,
     // on the rank that carries multicasts, by the service.
     [[nodiscard]] bool waits_for_fabric();
-    [[nodiscard]] Bell& fabric_bell() { return carries() ? service_bell() : silent_; }
+    [[nodiscard]] Bell& fabric_bell() { return multicast_.carries() ? service_bell() : silent_; }
     void sleep_for_fabric(Sleeper& sleeper, uint64_t end_ns);
     // What the call under way waits for, other ranks of this node will do.
-    [[nodiscard]] bool waits_for_node() const { return !polls_ && executor_->waits_for_node(); }
+    [[nodiscard]] bool waits_for_node() const {
+        return !multicast_.polls() && executor_->waits_for_node();
+    }
     // Under hold(). Multicast has failed, as far as this rank knows, and the ranks have not agreed
     // yet from which call on they do without: whether the next one goes by this plan is not known
-    // before decide() has gone on. A plan without multicasts stands, whatever they agree on.
+    // before MulticastLife::decide() has gone on. A plan without multicasts stands, whatever they
+    // agree on.
     [[nodiscard]] bool is_undecided(const select::Plan& plan) const;
-    transport::State decide();
-    // Once, when that is decided, on the one rank that says it, and where no other team of its
-    // process has said the same: the line to say; else empty.
-    std::string tell_failure();
-    // The same, when a try has brought multicast back.
-    std::string tell_return();
-    // The call under way has lasted long, or is over.
-    void announce(bool is_long);
     // The number of the call under way, of this team; from 1.
     [[nodiscard]] uint32_t call() const { return log_.number(); }
     [[nodiscard]] const notes::CallLog& log() const { return log_; }
@@ -228,21 +196,15 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] std::string rank_text(uint32_t rank) const;
 
   private:
-    [[nodiscard]] multicast::MulticastStory multicast_story() const;
     // What still happens to a call with multicasts, where no thread serves them.
     enum class Wake { kNone, kDelivery, kBarrier };
-    [[nodiscard]] bool carries() const { return multicast_.route && multicast_.route->carries(); }
     void attend() override;
     void withdraw();
-    [[nodiscard]] bool must_keep_multicasts();
     [[nodiscard]] bool must_keep_messages();
     void give_up_memory();
-    void settle_multicasts();
     void settle_messages();
     bool notify_next();
-    void watch_for_others(bool is_wanted) override;
-    void change_watch(bool& reason, bool is_wanted);
-    [[nodiscard]] bool is_watched() const { return is_announced_ || is_watched_for_others_; }
+    void watch_for_others(bool is_wanted) override { multicast_.watch_for_others(is_wanted); }
     Step step_under_lock();
     transport::CallWord sign(tutti_collective collective, uint32_t root, uint64_t bytes);
     void begin(const select::Plan& plan, const exec::Arguments& arguments);
@@ -255,12 +217,8 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] bool may_multicast(const sched::Shape& shape) const;
     [[nodiscard]] select::Circumstances circumstances(const sched::Shape& shape) const;
     [[nodiscard]] sched::Shape agreed(sched::Shape shape) const;
-    [[nodiscard]] bool has_multicast() const;
     Result<Done> plan_plain(select::Plan& plan, tutti_collective collective, size_t bytes);
     Step step_multicast();
-    [[nodiscard]] bool is_return_due() const;
-    [[nodiscard]] bool is_teller(uint32_t node) const;
-    void forget_silence(uint32_t node);
 
     Context& context_;
     topo::Placement placement_;
@@ -277,23 +235,11 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     notes::Note notice_;
     uint32_t notified_ = 0;
     bool is_notifying_ = false;
-    bool is_sound_ = true;  // under multicast_mutex_
-    multicast::MulticastOutcome multicast_;
-    std::mutex multicast_mutex_;
-    bool is_announced_ = false;  // the own call has lasted long
-    bool is_watched_for_others_ = false;
-    bool polls_ = false;  // has multicast, and no thread that serves it
-    bool is_crowded_ = false;
-    Demand multicast_demand_;
+    bool is_sound_ = true;  // no call has failed
+    multicast::MulticastLife multicast_;
     Demand speed_demand_;  // of calls that could run otherwise by it
     sched::Speed speed_;   // as measured without multicast
     select::Plans plans_;
-    // After a failure, until the next try: calls that went by messages instead; and how often it
-    // was tried again so far, and came back. Alike on all members.
-    uint64_t calls_without_ = 0;
-    uint32_t retries_ = 0;
-    uint32_t returns_ = 0;
-    uint32_t lost_node_ = 0;  // whose silence was the cause, the last time that it came back
     std::unique_ptr<exec::Executor> executor_;
     node::Team* node_ = nullptr;
     std::vector<std::string> host_names_;
@@ -301,7 +247,6 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     select::Plan barrier_;
     select::Plan comparison_;
     Wake wake_ = Wake::kNone;
-    bool has_told_failure_ = false;
     notes::CallLog log_;
     std::vector<bool> is_told_;  // by rank, the last calls
     // Of the call under way: this rank may have room for more than is sent to it; what it would get

@@ -10,7 +10,8 @@ namespace tutti::engine {
 // Without a thread for multicasts this rank is the one that moves them. Others may post messages of
 // the recovery under the lock.
 bool InterNode::waits_for_fabric() {
-    if (networks_.in_use().is_empty() || polls_ || !executor_->waits_for_messages(carries()))
+    if (networks_.in_use().is_empty() || multicast_.polls() ||
+        !executor_->waits_for_messages(multicast_.carries()))
         return false;
     const auto held = hold();
     return transport().wait_fd() >= 0;
@@ -24,7 +25,7 @@ void InterNode::sleep_for_fabric(Sleeper& sleeper, uint64_t end_ns) {
         fabric.fd = transport().wait_fd();
         if (fabric.fd < 0 || !transport().arm()) return;
     }
-    if (carries()) return multicast_.route->sleep(sleeper, end_ns, fabric.fd);
+    if (multicast_.carries()) return multicast_.team()->sleep(sleeper, end_ns, fabric.fd);
     const uint64_t now_ns = context_.clock().now_ns();
     if (now_ns >= end_ns) return;
     const timespec left{0, static_cast<long>(end_ns - now_ns)};

@@ -130,7 +130,7 @@ Step ProgramRunner::step() {
             break;
         case Step::kDone:
             place_blocks();
-            inter_node_->announce(false);
+            inter_node_->multicast().announce(false);
             tell_failure();
             break;
         case Step::kFailed:
@@ -175,7 +175,7 @@ Step ProgramRunner::step_program() {
 }
 
 Step ProgramRunner::step_decision() {
-    switch (inter_node_->decide()) {
+    switch (inter_node_->multicast().decide()) {
         case transport::State::kPending:
             return Step::kBlocked;
         case transport::State::kDone:
@@ -193,11 +193,11 @@ Step ProgramRunner::begin_decided() {
 }
 
 Step ProgramRunner::step_settling() {
-    switch (inter_node_->settle_multicast()) {
+    switch (inter_node_->multicast().settle()) {
         case transport::State::kPending:
             return Step::kBlocked;
         case transport::State::kDone:
-            inter_node_->announce(false);
+            inter_node_->multicast().announce(false);
             phase_ = Phase::kRunning;
             return Step::kDone;
         case transport::State::kFailed:
@@ -288,7 +288,7 @@ void ProgramRunner::cancel() {
 }
 
 void ProgramRunner::tell_failure() {
-    const std::string line = inter_node_->tell_failure();
+    const std::string line = inter_node_->multicast().tell_failure();
     if (!line.empty()) members_.context.log(TUTTI_LOG_WARN, members_.name + ": " + line);
 }
 

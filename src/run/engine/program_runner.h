@@ -27,9 +27,9 @@ class ProgramRunner final : public Runner {
     Step step() override;
     void cancel() override;
     [[nodiscard]] Waiter::From awaited() const override;
-    void serve_others() override { inter_node_->poll_carrier(); }
+    void serve_others() override { inter_node_->multicast().poll_carrier(); }
     void announce() override;
-    void lengthen() override { inter_node_->announce(true); }
+    void lengthen() override { inter_node_->multicast().announce(true); }
     Bell& bell(Waiter::From from) override;
     void sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) override;
     [[nodiscard]] node::Op* node_op() override { return inter_node_->node_op(); }

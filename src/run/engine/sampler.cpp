@@ -178,7 +178,7 @@ bool Sampler::hear_of_late() {
         team_.give_up_all("out of memory");
         return false;
     }
-    return follow_->heard(team_.inter_node()->multicast_ns(), arrivals_.calls());
+    return follow_->heard(team_.inter_node()->multicast().takes_ns(), arrivals_.calls());
 }
 
 // By what all members know alike; as seldom as it says.
@@ -186,7 +186,7 @@ Done Sampler::price_following() {
     InterNode& inter_node = *team_.inter_node();
     const auto held = inter_node.hold();
     for (const select::CallKind& kind : select::Follow::kPriced) {
-        if (!follow_->asks_price(kind.collective, inter_node.multicast_ns())) continue;
+        if (!follow_->asks_price(kind.collective, inter_node.multicast().takes_ns())) continue;
         follow_->price(kind.collective, inter_node.follows_from(kind.shape(team_.size())));
     }
     return {};

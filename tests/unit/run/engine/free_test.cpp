@@ -47,7 +47,7 @@ class Rank {
             rank, inter_node_->placement(), inter_node_->transport());
         route_ = &made->route();
         outcome.route = std::move(made);
-        inter_node_->set_multicast(std::move(outcome));
+        inter_node_->multicast().set(std::move(outcome));
         inter_node_->attach(nullptr);
     }
     // Its group fails.
@@ -140,11 +140,11 @@ TEST(EndOfATeam, WhoFreedItBeforeTheFailureTakesItsPart) {
     route.recv_multicast(0, 0, got.data(), got.size(), ticket);
     for (int turn = 0; turn < 100; ++turn) {
         first.attend();
-        second.inter_node().decide();
+        second.inter_node().multicast().decide();
     }
     EXPECT_EQ(route.test(ticket), transport::State::kDone);
     EXPECT_EQ(got, sent);
-    EXPECT_EQ(second.inter_node().decide(), transport::State::kDone);
+    EXPECT_EQ(second.inter_node().multicast().decide(), transport::State::kDone);
     first.attend();
     EXPECT_TRUE(first.is_gone());
     second.end();
