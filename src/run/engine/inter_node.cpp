@@ -24,6 +24,7 @@ InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
       messages_(p2p, tags_.first_tag(), peers_, tags_.kinds()),
       networks_(messages_, context.networks(), context.settings(), placement_, rank_),
       notes_(p2p, tags_.note_tag(), peers_, rank, tags_.token()),
+      notice_(notes_, placement_, rank_),
       multicast_(context.process_multicast(), placement_, rank_, context.settings().mcast.thread,
                  [this](uint32_t node) { return host_text(node); }),
       speed_demand_(kSpeedDemand),
@@ -146,10 +147,11 @@ Result<Done> InterNode::plan_plain(select::Plan& plan, tutti_collective collecti
 
 Result<Done> InterNode::plan_helpers(size_t card_bytes) {
     if (card_bytes > 0) {
-        auto planned = plan_plain(check_, TUTTI_ALLGATHER, card_bytes);
+        auto planned = plan_plain(helpers_.check, TUTTI_ALLGATHER, card_bytes);
         if (!planned) return planned;
     }
-    return barrier_.program ? Result<Done>(Done{}) : plan_plain(barrier_, TUTTI_BARRIER, 0);
+    return helpers_.barrier.program ? Result<Done>(Done{})
+                                    : plan_plain(helpers_.barrier, TUTTI_BARRIER, 0);
 }
 
 // Without a thread nobody repairs what others miss once this rank has left the call, and the
@@ -171,7 +173,7 @@ Step InterNode::step_under_lock() {
         if (!multicast_.team()->is_delivered()) return Step::kBlocked;
         wake_ = Wake::kBarrier;
         const transport::CallWord word = sign(TUTTI_BARRIER, 0, 0);
-        executor_->start(*barrier_.program, call(), {}, word);
+        executor_->start(*helpers_.barrier.program, call(), {}, word);
         return Step::kAdvanced;
     }
     const Step step = executor_->step();
@@ -189,49 +191,16 @@ bool InterNode::is_undecided(const select::Plan& plan) const {
     return plan.multicasts() && multicast_.route()->is_undecided();
 }
 
-void InterNode::notify_others(const notes::Note& note) {
-    const std::lock_guard lock(notice_mutex_);
-    notice_ = note;
-    notified_ = 0;
-    is_notifying_ = notes_.is_on();
-    while (is_notifying_ && notify_next()) {
-    }
-}
-
-void InterNode::notify_remaining() {
-    const std::unique_lock lock(notice_mutex_, std::try_to_lock);
-    while (lock && is_notifying_ && notify_next()) {
-    }
-}
-
-// False where there is no room.
-bool InterNode::notify_next() {
-    const uint32_t nodes = placement_.nodes();
-    if (notified_ == nodes + placement_.ranks()) {
-        is_notifying_ = false;
-        return true;
-    }
-    const bool is_first = notified_ < nodes;
-    const uint32_t rank = is_first ? placement_.members(notified_)[0] : notified_ - nodes;
-    const uint32_t node = placement_.node_of(rank);
-    const bool is_known = !is_first && placement_.members(node)[0] == rank;
-    if (node != placement_.node_of(rank_) && !is_known && !notes_.send(rank, notice_)) {
-        return false;
-    }
-    ++notified_;
-    return true;
-}
-
 void InterNode::attend() {
-    notify_remaining();
+    notice_.go_on();
     multicast_.attend();
 }
 
 void InterNode::start(select::Plan& plan, const exec::Arguments& arguments,
                       bool has_spare_capacity) {
-    has_spare_capacity_ = has_spare_capacity;
-    has_taken_less_ = false;
-    less_ = 0;
+    capacity_.is_spare = has_spare_capacity;
+    capacity_.is_given_up = false;
+    capacity_.less = 0;
     // A plan for a team without: the group has failed, and in this call all do without it.
     if (!plan.shape.has_multicast && !is_helper(plan)) multicast_.went_without();
     count_wish(plan);
@@ -274,7 +243,7 @@ void InterNode::tell_calls() {
     };
     for (const uint32_t rank : executor_->waits_for()) tell(rank);
     // It alone knows for sure what a scatter sends.
-    if (has_spare_capacity_) tell(shape_.root);
+    if (capacity_.is_spare) tell(shape_.root);
     const node::Op* op = node_op();
     if (!op) return;
     // On the node, whoever comes next; or its leader, on whom most depends.

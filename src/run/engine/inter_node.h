@@ -21,6 +21,7 @@
 #include "run/multicast/multicast_life.h"
 #include "run/networks/team_networks.h"
 #include "run/node/node_team.h"
+#include "run/notes/broadcast.h"
 #include "run/notes/call_log.h"
 #include "run/notes/notes.h"
 #include "run/transport/faulty/faulty.h"
@@ -41,11 +42,8 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     // it still owes to others. Not sound: messages may still write into its memory.
     [[nodiscard]] bool retire(bool is_sound);
     bool is_over() override;
-    // Gives a note to all other nodes: first to one rank of each, which passes it on there, then to
-    // the others, of whom one may look sooner. Where there is no room for more, notify_remaining()
-    // goes on. Allocates nothing.
-    void notify_others(const notes::Note& note);
-    void notify_remaining();
+    // To all other nodes.
+    [[nodiscard]] notes::Broadcast& notice() { return notice_; }
 
     [[nodiscard]] const topo::Placement& placement() const { return placement_; }
     [[nodiscard]] transport::Transport& transport() {
@@ -107,13 +105,13 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] std::optional<uint64_t> follows_from(const sched::Shape& shape) const {
         return plans_.follows_from(agreed(shape), circumstances(shape));
     }
-    [[nodiscard]] select::Plan& check_plan() { return check_; }
-    [[nodiscard]] select::Plan& barrier_plan() { return barrier_; }
+    [[nodiscard]] select::Plan& check_plan() { return helpers_.check; }
+    [[nodiscard]] select::Plan& barrier_plan() { return helpers_.barrier; }
     // An allreduce of one element of so many bytes, likewise.
     Result<Done> plan_comparison(size_t bytes) {
-        return plan_plain(comparison_, TUTTI_ALLREDUCE, bytes);
+        return plan_plain(helpers_.comparison, TUTTI_ALLREDUCE, bytes);
     }
-    [[nodiscard]] select::Plan& comparison_plan() { return comparison_; }
+    [[nodiscard]] select::Plan& comparison_plan() { return helpers_.comparison; }
 
     // Makes the memory that a plan needs, before its first call.
     Result<Done> reserve(select::Plan& plan);
@@ -146,12 +144,12 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     // where that cannot be. Where it is true, less() is what they send until restart().
     bool take_less(const node::CallNote& theirs);
     [[nodiscard]] bool may_take_less() const;
-    [[nodiscard]] uint64_t less() const { return less_; }
+    [[nodiscard]] uint64_t less() const { return capacity_.less; }
     [[nodiscard]] uint32_t root() const { return shape_.root; }
     // The root's memory for blocks of that size.
     [[nodiscard]] std::byte* make_blocks(uint64_t bytes);
-    [[nodiscard]] const std::byte* blocks() const { return blocks_.get(); }
-    void drop_blocks() { blocks_.reset(); }
+    [[nodiscard]] const std::byte* blocks() const { return capacity_.blocks.get(); }
+    void drop_blocks() { capacity_.blocks.reset(); }
     transport::State retract();
     // In a long wait: looks among messages that nobody has asked for. How another rank runs this
     // call, where it shows that, and the call cannot go on so.
@@ -196,6 +194,20 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] std::string rank_text(uint32_t rank) const;
 
   private:
+    // See plan_helpers() and plan_comparison().
+    struct Helpers {
+        select::Plan check;
+        select::Plan barrier;
+        select::Plan comparison;
+    };
+    // Of a call in which this rank may have room for more than is sent to it.
+    struct Capacity {
+        bool is_spare = false;
+        uint64_t less = 0;                    // what it would get then
+        bool is_given_up = false;             // it takes that
+        transport::CallWord word;             // and this was that of what it had room for
+        std::unique_ptr<std::byte[]> blocks;  // all of a gather, then
+    };
     // What still happens to a call with multicasts, where no thread serves them.
     enum class Wake { kNone, kDelivery, kBarrier };
     void attend() override;
@@ -203,14 +215,14 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] bool must_keep_messages();
     void give_up_memory();
     void settle_messages();
-    bool notify_next();
     void watch_for_others(bool is_wanted) override { multicast_.watch_for_others(is_wanted); }
     Step step_under_lock();
     transport::CallWord sign(tutti_collective collective, uint32_t root, uint64_t bytes);
     void begin(const select::Plan& plan, const exec::Arguments& arguments);
     // Never by multicast, and no call of the embedder's.
     [[nodiscard]] bool is_helper(const select::Plan& plan) const {
-        return &plan == &check_ || &plan == &barrier_ || &plan == &comparison_;
+        return &plan == &helpers_.check || &plan == &helpers_.barrier ||
+               &plan == &helpers_.comparison;
     }
     [[nodiscard]] bool stays_with(uint64_t bytes) const;
     void count_wish(const select::Plan& plan);
@@ -230,11 +242,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     Bell silent_;                                // of the fabric, which does not ring
     std::unique_ptr<transport::Faulty> faulty_;  // TUTTI_FAULTS
     notes::Notes notes_;
-    // What notify_others() has not told yet: how many of the nodes and ranks it has been through.
-    std::mutex notice_mutex_;
-    notes::Note notice_;
-    uint32_t notified_ = 0;
-    bool is_notifying_ = false;
+    notes::Broadcast notice_;
     bool is_sound_ = true;  // no call has failed
     multicast::MulticastLife multicast_;
     Demand speed_demand_;  // of calls that could run otherwise by it
@@ -243,23 +251,15 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     std::unique_ptr<exec::Executor> executor_;
     node::Team* node_ = nullptr;
     std::vector<std::string> host_names_;
-    select::Plan check_;
-    select::Plan barrier_;
-    select::Plan comparison_;
+    Helpers helpers_;
     Wake wake_ = Wake::kNone;
     notes::CallLog log_;
     std::vector<bool> is_told_;  // by rank, the last calls
-    // Of the call under way: this rank may have room for more than is sent to it; what it would get
-    // then; its word, and that of what it had room for, once it has taken less; all blocks of a
-    // gather, then.
-    bool has_spare_capacity_ = false;
-    bool has_taken_less_ = false;
-    uint64_t less_ = 0;
+    // Of the call under way.
+    Capacity capacity_;
     sched::Shape shape_;
     transport::CallWord word_;
-    bool is_under_way_ = false;  // a call of this rank
-    transport::CallWord capacity_word_;
-    std::unique_ptr<std::byte[]> blocks_;
+    bool is_under_way_ = false;
 };
 
 }  // namespace tutti::engine

@@ -34,7 +34,7 @@ bool InterNodeControl::tell(tutti_status status, const char* text) {
     note.status = static_cast<uint32_t>(status);
     std::snprintf(note.text.data(), note.text.size(), "%s", text);
     note.call = call;
-    inter_node_.notify_others(note);
+    inter_node_.notice().begin(note);
     return is_cause;
 }
 

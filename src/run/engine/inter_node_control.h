@@ -23,7 +23,7 @@ class InterNodeControl final : public Control {
     // inter_node outlives this.
     InterNodeControl(Members& members, InterNode& inter_node)
         : Control(members), inter_node_(inter_node) {}
-    void notify_remaining() override { inter_node_.notify_remaining(); }
+    void notify_remaining() override { inter_node_.notice().go_on(); }
     void report_stall(const node::Call& call, const node::Op* op, uint64_t waited_ns) override;
 
   protected:

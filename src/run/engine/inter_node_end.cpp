@@ -22,17 +22,13 @@ bool InterNode::retire(bool is_sound) {
             executor_.reset();
         }
         plans_.forget();
-        check_ = {};
-        barrier_ = {};
+        helpers_ = {};
     }
     return false;
 }
 
 bool InterNode::is_over() {
-    {
-        const std::lock_guard lock(notice_mutex_);
-        if (is_notifying_) return false;
-    }
+    if (!notice_.is_over()) return false;
     if (!is_sound_) give_up_memory();
     return is_sound_ && !notes_.is_busy() && !multicast_.is_needed() && !must_keep_messages();
 }

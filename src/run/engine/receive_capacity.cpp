@@ -11,17 +11,17 @@ namespace tutti::engine {
 
 bool InterNode::may_take_less() const {
     const bool can = faulty_ == nullptr && networks_.routes().can_withdraw_receives();
-    return has_spare_capacity_ && !has_taken_less_ && can && executor_->is_untouched();
+    return capacity_.is_spare && !capacity_.is_given_up && can && executor_->is_untouched();
 }
 
 bool InterNode::take_less(const node::CallNote& theirs) {
     if (!may_take_less()) return false;
-    if (less_ != 0) return theirs.bytes == less_;
+    if (capacity_.less != 0) return theirs.bytes == capacity_.less;
     const node::CallNote mine = log_.last();
     const bool is_kind = theirs.collective == mine.collective && theirs.root == mine.root;
     if (!is_kind || theirs.bytes == 0 || theirs.bytes >= mine.bytes) return false;
     if (!stays_with(theirs.bytes)) return false;
-    less_ = theirs.bytes;
+    capacity_.less = theirs.bytes;
     return true;
 }
 
@@ -39,8 +39,8 @@ bool InterNode::stays_with(uint64_t bytes) const {
 }
 
 std::byte* InterNode::make_blocks(uint64_t bytes) {
-    blocks_.reset(new (std::nothrow) std::byte[bytes * placement_.ranks()]);
-    return blocks_.get();
+    capacity_.blocks.reset(new (std::nothrow) std::byte[bytes * placement_.ranks()]);
+    return capacity_.blocks.get();
 }
 
 transport::State InterNode::retract() {
@@ -53,9 +53,9 @@ transport::State InterNode::retract() {
 }
 
 void InterNode::restart(select::Plan& plan, const exec::Arguments& arguments) {
-    capacity_word_ = word_;
-    has_taken_less_ = true;
-    less_ = 0;
+    capacity_.word = word_;
+    capacity_.is_given_up = true;
+    capacity_.less = 0;
     plans_.started(plan);
     begin(plan, arguments);
 }
@@ -65,7 +65,7 @@ void InterNode::restart(select::Plan& plan, const exec::Arguments& arguments) {
 transport::Disagreement InterNode::look_for_unexpected() {
     constexpr uint32_t kSlot = 0;
     constexpr int kLooksMax = 4;
-    if (!has_spare_capacity_ || less_ != 0) return {};
+    if (!capacity_.is_spare || capacity_.less != 0) return {};
     for (int look = 0; look < kLooksMax; ++look) {
         const transport::Disagreement with = messages_.find_unexpected(kSlot);
         if (!with.is_there) break;
@@ -73,9 +73,9 @@ transport::Disagreement InterNode::look_for_unexpected() {
         if (!log_.is_of_last(with.word) || theirs == log_.last()) continue;
         return take_less(theirs) ? transport::Disagreement{} : with;
     }
-    if (!has_taken_less_) return {};
-    transport::Disagreement with{true, true, 0, capacity_word_};
-    return messages_.find_long_unexpected(kSlot, capacity_word_.kind, word_.kind, with.peer)
+    if (!capacity_.is_given_up) return {};
+    transport::Disagreement with{true, true, 0, capacity_.word};
+    return messages_.find_long_unexpected(kSlot, capacity_.word.kind, word_.kind, with.peer)
                ? with
                : transport::Disagreement{};
 }

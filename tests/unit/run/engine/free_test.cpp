@@ -217,7 +217,7 @@ TEST(EndOfATeam, TellsOnWithoutTheMulticastThatCameToNothing) {
     first.inter_node().drop_multicast("for a test");
     notes::Note note;
     note.kind = notes::Note::Kind::kGaveUp;
-    first.inter_node().notify_others(note);
+    first.inter_node().notice().begin(note);
     ASSERT_LT(mailbox.under_way(), kOthers);
     first.end();
     uint32_t heard = 0;
