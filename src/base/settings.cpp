@@ -322,10 +322,6 @@ Result<Done> apply(Settings& settings, std::string_view text) {
     return Error{ErrorCode::kArgument, std::move(message)};
 }
 
-}  // namespace
-
-namespace {
-
 // Its choice, or a setting of its prefix.
 bool is_of_network(std::string_view name) {
     return std::ranges::any_of(

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/networks.h"
 #include "base/topo/placement.h"
 #include "plan/sched/shape.h"
 #include "plan/select/select.h"

@@ -7,11 +7,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
-#include <optional>
+#include <memory>
 #include <set>
+#include <span>
+#include <string>
+#include <vector>
 
+#include "base/networks.h"
 #include "base/prng.h"
 #include "run/agree/circle.h"
 #include "run/networks/team_networks.h"

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/bell.h"
 #include "base/demand.h"
 #include "base/facts.h"
 #include "base/result.h"
@@ -59,7 +61,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] networks::TeamNetworks& networks() { return networks_; }
     // Facts about the networks of the team of this name. hold() while it runs.
     void tell(std::vector<FactRow>& rows, const std::string& name) const;
-    // Its life; what it is used for is here.
+    // The life of the team's multicast; this class decides which calls use it.
     [[nodiscard]] multicast::MulticastLife& multicast() { return multicast_; }
     // How fast messages between hosts are is measured, after attach(), once calls that could run
     // otherwise by it come often.

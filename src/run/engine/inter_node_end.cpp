@@ -36,7 +36,7 @@ bool InterNode::is_over() {
 // Of a failed team's calls. Others may still come by its messages for what they miss, also where
 // multicast fails only now.
 void InterNode::give_up_memory() {
-    if (multicast_.is_needed()) return;
+    if (!networks_.has_messages() || multicast_.is_needed()) return;
     const auto held = hold();
     networks_.give_up();
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/facts.h"
+#include "base/result.h"
 #include "plan/select/follow.h"
 #include "plan/select/live.h"
 #include "run/engine/agenda.h"
@@ -35,7 +36,7 @@ class Sampler {
     void read_clocks_by(std::unique_ptr<Duty> duty);
 
     // ---- of each blocking call ----
-    // Before it: counts it. The rest is for calls for which this is true.
+    // Counts the call. True: it goes through the functions below.
     bool has_turn() { return arrivals_.has_turn(); }
     // True where members have run a call of their own.
     bool compare_if_due();

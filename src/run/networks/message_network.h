@@ -61,7 +61,8 @@ class TeamNetwork {
     // (Transport::fetch_add).
     [[nodiscard]] virtual std::span<const transport::Rank> peers() const = 0;
 
-    // ---- the end of the team; no call comes any more. By one thread at a time ----
+    // ---- the end of the team, where there are messages(); no call comes any more. By one thread
+    // at a time ----
     // This end is through. True from when on no other end needs it: until then it is kept.
     virtual bool close() = 0;
     // Instead of that, where a call has failed: nothing is written to memory of the calls any more.

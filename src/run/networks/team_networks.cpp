@@ -7,6 +7,8 @@
 
 namespace tutti::networks {
 
+static_assert(kNetworks.size() < transport::Routes::kWaysMax, "each network is a way of a team");
+
 TeamNetworks::TeamNetworks(transport::Transport& plain, const Networks& all,
                            const Settings& settings, const topo::Placement& placement,
                            uint32_t rank)
@@ -50,6 +52,12 @@ void TeamNetworks::for_each_used(Do what) {
     for (Part& part : parts_) {
         if (part.is_used && part.team->messages()) what(*part.team);
     }
+}
+
+bool TeamNetworks::has_messages() {
+    bool are_there = false;
+    for_each_used([&](const TeamNetwork&) { are_there = true; });
+    return are_there;
 }
 
 bool TeamNetworks::close() {

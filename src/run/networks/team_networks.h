@@ -38,14 +38,16 @@ class TeamNetworks {
     };
     // In the order in which they are tried, while the team is made.
     [[nodiscard]] std::span<Part> parts() { return parts_; }
-    // It is made: messages go by it to the peers that it reaches, but to those that an earlier one
-    // reaches. Allocates nothing.
+    // It is made: messages go by it to the peers that it reaches and no earlier one does. Allocates
+    // nothing.
     void use(Part& part);
     // It is not. Allocates nothing.
     static void drop(Part& part, std::string obstacle);
 
     [[nodiscard]] transport::Routes& routes() { return routes_; }
     [[nodiscard]] const transport::Routes& routes() const { return routes_; }
+    // This member reaches peers by one of them.
+    [[nodiscard]] bool has_messages();
     // Those in use; alike on all members.
     [[nodiscard]] NetworkSet in_use() const;
 

@@ -16,8 +16,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,15 +42,24 @@ struct Card {
     Obstacle obstacle = Obstacle::kNone;
     uint32_t unused = 0;
     uint64_t machine = 0;
-    uint64_t name = 0;  // where it listens
+    uint64_t name = 0;    // where it listens
+    uint64_t secret = 0;  // what its callers know
 };
 
-// What a caller says first. Only members know the name of the one that listens; any process of the
-// machine may find the socket.
+// What a caller says first. Any process of the machine may find the socket; members alone know the
+// secret of the one that listens.
 struct Hello {
-    uint64_t name = 0;
+    uint64_t secret = 0;
     uint64_t rank = 0;
 };
+
+// It is of the same user.
+bool is_own_user(const Fd& socket) {
+    ucred other{};
+    socklen_t bytes = sizeof other;
+    return getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &other, &bytes) == 0 &&
+           other.uid == geteuid();
+}
 
 struct PairProbe {
     std::array<std::byte, 64> out;
@@ -76,7 +87,6 @@ class Maker {
   public:
     Maker(Process& process, uint64_t machine, const topo::Placement& placement, Circle& all)
         : process_(process), machine_(machine), placement_(placement), all_(all) {}
-    // What all leave for they leave alike: an error is passed on, not copied, which takes memory.
     Result<Done> make(std::unique_ptr<StreamMessages>& own);
 
   private:
@@ -97,8 +107,9 @@ class Maker {
     Circle& all_;
     Report mine_;  // the first that kept this member from going on
     std::vector<Rank> peers_;
-    std::vector<Fd> sockets_;      // theirs
-    std::vector<uint64_t> names_;  // by rank
+    std::vector<Fd> sockets_;  // theirs
+    std::vector<Card> cards_;  // by rank
+    uint64_t secret_ = 0;
     Fd listening_;
     std::unique_ptr<StreamMessages> messages_;
     std::vector<PairProbe> probes_;
@@ -113,9 +124,10 @@ Report Maker::listen_at(Card& card) {
         if (placement_.node_of(rank) != placement_.node_of(all_.rank)) peers_.push_back(rank);
     }
     sockets_.resize(peers_.size());
-    names_.resize(all_.size);
+    cards_.resize(all_.size);
     card.machine = machine_;
     card.name = arena::random_token();
+    card.secret = secret_ = arena::random_token();
     listening_ = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (listening_.get() < 0) return trouble("no socket");
     sockaddr_un address;
@@ -149,7 +161,7 @@ Result<Done> Maker::introduce() {
     if (std::ranges::any_of(cards.value(), blocked)) return all_.agree(mine_);
     const Report stranger = stranger_among(cards.value());
     if (stranger.obstacle != Obstacle::kNone) return all_.error_of(0, stranger);
-    for (Rank rank = 0; rank < all_.size; ++rank) names_[rank] = cards.value()[rank].name;
+    std::ranges::copy(cards.value(), cards_.begin());
     return Done{};
 }
 
@@ -160,11 +172,14 @@ Report Maker::call_lower() {
         sockets_[i] = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
         if (sockets_[i].get() < 0) return trouble("no socket for " + peer);
         sockaddr_un address;
-        const socklen_t bytes = address_of(names_[peers_[i]], address);
+        const socklen_t bytes = address_of(cards_[peers_[i]].name, address);
         const auto* where = reinterpret_cast<const sockaddr*>(&address);
         if (connect(sockets_[i].get(), where, bytes) != 0) return trouble("no way to " + peer);
-        const Hello hello{names_[peers_[i]], all_.rank};
-        if (write(sockets_[i].get(), &hello, sizeof hello) != sizeof hello) {
+        if (!is_own_user(sockets_[i])) {
+            return report_of(Obstacle::kSystem, peer + "'s socket is another user's");
+        }
+        const Hello hello{cards_[peers_[i]].secret, all_.rank};
+        if (::send(sockets_[i].get(), &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello) {
             return trouble("no word to " + peer);
         }
     }
@@ -177,10 +192,11 @@ Report Maker::answer() {
     if (caller.get() < 0) return trouble("a rank has not called");
     Hello hello;
     const bool is_told = read(caller.get(), &hello, sizeof hello) == sizeof hello;
-    if (!is_told || hello.name != names_[all_.rank]) return {};
+    if (!is_told || hello.secret != secret_ || !is_own_user(caller)) return {};
     const auto at = std::ranges::lower_bound(peers_, static_cast<Rank>(hello.rank));
     if (at == peers_.end() || *at != hello.rank || hello.rank < all_.rank) return {};
-    sockets_[static_cast<size_t>(at - peers_.begin())] = std::move(caller);
+    Fd& socket = sockets_[static_cast<size_t>(at - peers_.begin())];
+    if (socket.get() < 0) socket = std::move(caller);
     return {};
 }
 

@@ -91,7 +91,10 @@ void StreamMessages::flush(Peer& peer) {
         }
         const ssize_t sent = sendmsg(peer.socket.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno == EINTR) continue;
-        if (sent < 0 && errno != EAGAIN) lose(peer);
+        if (sent < 0 && errno != EAGAIN) {
+            read(peer);  // what has come before its end
+            lose(peer);
+        }
         if (sent < 0) break;
         one.sent += static_cast<size_t>(sent);
         if (one.sent < all) continue;
@@ -153,9 +156,10 @@ bool StreamMessages::compare(Peer& peer, const Header& came, const Header& wante
     return false;
 }
 
-// Where the bytes behind a header go. False: no memory.
+// Where the bytes behind a header go. False: nowhere, the peer is lost.
 bool StreamMessages::begin_body(Peer& peer) {
     peer.posted_at = peer.unexpected_at = kNobody;
+    if (peer.header.bytes > transport::kMessageBytesMax) return false;  // no message of ours
     if (is_closing_) return true;
     for (size_t i = 0; i < peer.posted.size(); ++i) {
         if (!peer.posted[i].header.is_named_as(peer.header)) continue;
@@ -249,6 +253,7 @@ void StreamMessages::read(Peer& peer) {
 // Its end, or that of its process. What was posted for it stays as it is: it fails when it is
 // tested.
 void StreamMessages::lose(Peer& peer) {
+    if (peer.is_gone) return;
     peer.is_gone = true;
     epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, peer.socket.get(), nullptr);
     if (!is_closing_ && (!peer.posted.empty() || !peer.out.empty())) fail(Cause::kGone, peer);
@@ -274,8 +279,8 @@ State StreamMessages::test(Ticket& ticket) {
     return ticket.state;
 }
 
-// What is coming for a receive goes on to nobody. A message whose beginning is gone must follow it
-// to its end, so its data is kept; where there is no memory, the peer is lost.
+// The rest of a message for a cancelled receive is read and thrown away. A send that has begun must
+// be completed, so its data is copied. Where there is no memory for that, the peer is lost.
 void StreamMessages::cancel(Ticket& ticket) {
     for (Peer& peer : peers_) {
         for (size_t i = 0; i < peer.posted.size(); ++i) {
@@ -294,6 +299,7 @@ void StreamMessages::cancel(Ticket& ticket) {
             one.ticket = nullptr;
             if (one.sent == 0) {
                 peer.out.erase(peer.out.begin() + static_cast<ptrdiff_t>(i));
+                watch_room(peer, !peer.out.empty());
                 return;
             }
             try {

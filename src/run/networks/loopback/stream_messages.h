@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages over stream sockets, one to each peer: a header that names the message, then its bytes.
-// Receives are matched by name; what nobody has asked for yet is kept.
+// Receives are matched by name. What nobody has asked for yet is kept, without a limit: a program
+// of the tests sends no more ahead than its calls do.
 #pragma once
 
 #include <cstddef>

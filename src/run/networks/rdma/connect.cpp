@@ -225,8 +225,8 @@ Report Connector::join(const FoundLinks& found, uint32_t number) {
     if (found.links) {
         mtu_bytes_ = found.links->links->packet_bytes();
         exposed_bytes_ = found.links->exposed_bytes;
-        made_.messages = std::make_unique<Rc>(ProcessLinks::owned(found.links), number,
-                                             peers_, found.link_of, direct_bytes());
+        made_.messages = std::make_unique<Rc>(ProcessLinks::owned(found.links), number, peers_,
+                                              found.link_of, direct_bytes());
     }
     messages_ = made_.messages.get();
     use_exposed();
@@ -250,7 +250,7 @@ Result<bool> Connector::join_links() {
         found = std::move(candidates.found[mine - candidates.offers.of.begin()]);
     }
     attempt([&] { return join(found, choice->number); });
-    if (auto joined = all_.agree_briefly(mine_); !joined) return joined.error();
+    if (auto joined = all_.agree_briefly(mine_); !joined) return std::move(joined.error());
     return true;
 }
 
@@ -275,7 +275,7 @@ Report Connector::make_ends() {
         std::vector<uint32_t> link_of(pairs);
         std::iota(link_of.begin(), link_of.end(), 0u);
         made_.messages = std::make_unique<Rc>(ProcessLinks::owned(links_), 0, peers_,
-                                             std::move(link_of), direct_bytes());
+                                              std::move(link_of), direct_bytes());
         if (!settings.direct_bytes) exposed_bytes_ = made_.messages->exposure_pays_from();
     }
     messages_ = made_.messages.get();
@@ -405,8 +405,7 @@ Report Connector::finish_probe() {
 Result<Done> Connector::agree_on_word() {
     if (!all_reach_first(placement_)) return Done{};
     // Rank 0 alone needs to reach itself; others' contexts never tried.
-    const bool can_reach =
-        messages_ && messages_->is_counted_at(0) && network_.reaches_itself();
+    const bool can_reach = messages_ && messages_->is_counted_at(0) && network_.reaches_itself();
     const uint32_t can_add = can_reach ? 1 : 0;
     const auto all = all_.exchange(can_add);
     if (!all) return all.error();
@@ -425,8 +424,8 @@ Report Connector::keep_links() {
 Result<Done> Connector::make() {
     if (auto introduced = introduce(); !introduced) return introduced;
     if (traits_.is_in_turn) {
-        const auto joined = join_links();
-        if (!joined) return joined.error();
+        auto joined = join_links();
+        if (!joined) return std::move(joined.error());  // a copy might find no memory
         if (joined.value()) return Done{};
     }
     if (auto exchanged = exchange_cards(); !exchanged) return exchanged;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -34,7 +35,7 @@ class RdmaNetwork final : public Network {
     Result<std::shared_ptr<transport::verbs::Device>> device();
     // Before that: another one than this machine's.
     void set_device(std::shared_ptr<transport::verbs::Device> device);
-    // Whether the port was never found to reach itself in vain, which takes seconds to find out.
+    // False once a try to reach the port from itself has failed. A try takes seconds.
     std::atomic<bool>& reaches_itself() { return reaches_itself_; }
 
     // What teams have registered for messages; at most the settings' memory_bytes.
@@ -45,8 +46,7 @@ class RdmaNetwork final : public Network {
 
   private:
     Process& process_;
-    // Taken last: multicast opens its carrier under another lock, which who tells of a failure
-    // takes while it holds its team's, which engine::Remnants::tidy() takes under its own.
+    // The order of locks: engine::Remnants, a team's multicast, the process's multicast, this.
     std::mutex mutex_;
     std::optional<Result<std::shared_ptr<transport::verbs::Device>>> device_;
     std::vector<std::weak_ptr<ProcessLinks>> links_;
