@@ -11,9 +11,6 @@
 namespace tutti::transport::carrier {
 namespace {
 
-constexpr uint32_t kByeTeam = kRingTeam + 1;
-// Of one packet, so that those of several members may have one name.
-constexpr mcast::MessageName kBye{kByeTeam, 0, 0, 0};
 // In which it answers for others whose acknowledgements pass through it: ten of the slowest
 // heartbeats, each of which asks again.
 constexpr uint64_t kAnswerNs = 1'000 * mcast::kMillisecond;
@@ -59,23 +56,19 @@ Membership::Membership(const JoinParams& params, const Path& path,
       key_(params.key),
       shares_host_(path.shares_host),
       bytes_per_s_max_(path.bytes_per_s_max),
-      has_bye_(params.members.size()),
-      byes_left_(static_cast<uint32_t>(params.members.size()) - 1) {
+      farewell_(*group_) {
     sink_ = [this](std::span<const std::byte> packet) {
         group_->on_packet(now_ns_, packet, arrival_ns_);
     };
-    for (const uint32_t team : {kRingTeam, kByeTeam}) {
-        const auto opened = group_->open_team(team);
-        TUTTI_ASSERT(opened, "a new group has room for its two teams");
-    }
+    const auto opened = group_->open_team(kRingTeam);
+    TUTTI_ASSERT(opened, "a new group has room for its two teams");
     if (path.marks_urgent) urgency_.emplace(group_->params().window_packets);
-    post_bye(0);
     group_->set_gate([this](const mcast::Data& data) { return may_come(data); });
 }
 
 // No client has it any more: then the group drops it.
 bool Membership::may_come(const mcast::Data& data) const {
-    if (data.name == kBye) return data.total == bye_data_.size();
+    if (Farewell::is_bye(data)) return farewell_.may_come(data);
     return data.name.team == kRingTeam && (!client_ || client_->may_come(data));
 }
 
@@ -121,7 +114,7 @@ void Membership::on_packet(uint64_t now_ns, uint64_t arrival_ns,
                            std::span<const std::byte> packet) {
     now_ns_ = now_ns;
     arrival_ns_ = arrival_ns;
-    must_look_ = true;
+    farewell_.expect();
     if (!faults_) return sink_(packet);
     const mcast::Params& params = group_->params();
     const bool is_last = params.member + 1 == params.members;
@@ -136,9 +129,9 @@ void Membership::advance(uint64_t now_ns) {
         faults_->release(now_ns, sink_);
     }
     // Byes first: with the last of them no failure matters that came behind it.
-    if (must_look_) look_for_byes(now_ns);
+    if (farewell_.look(now_ns)) try_end_client(now_ns);
     if (client_) client_->advance(now_ns);
-    if (!is_leaving_ && client_ && client_->has_left()) start_leaving();
+    if (client_ && client_->has_left()) is_leaving_ = true;
     if (is_leaving_) advance_leaving(now_ns);
     group_->tick(now_ns);
 }
@@ -161,16 +154,11 @@ size_t Membership::next_packet(uint64_t now_ns, std::span<std::byte> out, mcast:
     return bytes;
 }
 
-void Membership::start_leaving() {
-    is_leaving_ = true;
-    bye_ = {kBye, bye_data_, 0, false};
-}
-
 // All members have left, and each can hear it: nobody is in a call of the team, nor will be. Where
 // the group was given up before the own bye was written the others never hear that, and all take
 // part in what follows, so this client must too.
 void Membership::try_end_client(uint64_t now_ns) {
-    if (!client_ || !bye_.is_taken || byes_left_ > 0) return;
+    if (!client_ || !farewell_.has_said() || !farewell_.has_heard_all()) return;
     client_->end();
     client_.reset();
     memory_.reset();
@@ -189,30 +177,10 @@ void Membership::advance_leaving(uint64_t now_ns) {
         if (!client_) group_->end_writing(now_ns);
         return;
     }
-    if (!bye_.is_taken) group_->write(now_ns, bye_);
+    farewell_.say(now_ns);
     try_end_client(now_ns);
-    is_done_ = byes_left_ == 0 && bye_.is_taken && group_->is_acknowledged();
+    is_done_ = farewell_.has_heard_all() && farewell_.has_said() && group_->is_acknowledged();
     if (is_done_) over_ns_ = std::min(over_ns_, now_ns + kAnswerNs);
-}
-
-// For whoever leaves next, so nobody is waited for who may leave much later. A bye must not stay in
-// the pool either: as long as anything of a stream is not at its place, its sender says so.
-void Membership::post_bye(uint64_t now_ns) {
-    const auto posted = group_->post_any(now_ns, kBye, heard_bye_);
-    TUTTI_ASSERT(posted, "there is one post more than the ring has slots");
-    bye_post_ = posted.value();
-}
-
-void Membership::look_for_byes(uint64_t now_ns) {
-    must_look_ = false;
-    while (group_->state(bye_post_) != mcast::PostState::kPending) {
-        const mcast::Member member = group_->sender(bye_post_);
-        if (!has_bye_[member]) --byes_left_;
-        has_bye_[member] = true;
-        group_->release(now_ns, bye_post_);
-        post_bye(now_ns);
-    }
-    try_end_client(now_ns);
 }
 
 }  // namespace tutti::transport::carrier

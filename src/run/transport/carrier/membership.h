@@ -10,19 +10,18 @@
 // it; then no member has all byes, and every client stays until the group has failed.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "base/result.h"
 #include "run/mcast/group.h"
 #include "run/transport/carrier/carrier.h"
 #include "run/transport/carrier/code.h"
 #include "run/transport/carrier/datagrams.h"
+#include "run/transport/carrier/farewell.h"
 #include "run/transport/carrier/urgency.h"
 #include "run/transport/faulty/packets.h"
 
@@ -77,11 +76,8 @@ class Membership {
   private:
     Membership(const JoinParams& params, const Path& path, std::unique_ptr<mcast::Group> group);
     [[nodiscard]] bool may_come(const mcast::Data& data) const;
-    void start_leaving();
     void advance_leaving(uint64_t now_ns);
     void try_end_client(uint64_t now_ns);
-    void post_bye(uint64_t now_ns);
-    void look_for_byes(uint64_t now_ns);
 
     std::unique_ptr<mcast::Group> group_;
     std::shared_ptr<void> memory_;  // the client's; goes after it
@@ -100,13 +96,7 @@ class Membership {
 
     bool is_leaving_ = false;
     bool is_done_ = false;
-    std::array<std::byte, 1> bye_data_{};
-    mcast::Outgoing bye_;
-    std::array<std::byte, 1> heard_bye_{};
-    mcast::PostId bye_post_;     // of the next one, whosever it is
-    std::vector<bool> has_bye_;  // by member
-    uint32_t byes_left_ = 0;
-    bool must_look_ = false;  // packets came since byes were last looked for
+    Farewell farewell_;
     uint64_t over_ns_ = mcast::kNever;
 };
 
