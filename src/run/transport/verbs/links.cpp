@@ -134,7 +134,7 @@ bool Links::is_posted(uint32_t link, int outcome) {
 
 SlotRange Links::take_slots(uint32_t link, uint32_t stream, uint32_t wanted, bool tells) {
     Slots& slots = links_[link].slots;
-    if (!slots.may_write()) return {};
+    if (!slots.writes().may_begin()) return {};
     return slots.take(stream, wanted, tells);
 }
 
@@ -206,7 +206,7 @@ void Links::advance(uint32_t link) {
     // Behind the last word nobody needs to know what lies here.
     if (!is_closing_) buffer_unexpected(link);
     if (!at.has_failed) advance_teams(link);
-    if (at.has_failed || at.last_number != 0 || !at.slots.may_write()) return;
+    if (at.has_failed || at.last_number != 0 || !at.slots.writes().may_begin()) return;
     if (is_done_with(link)) {
         tell(link, kIsLast);
     } else if (at.slots.must_tell()) {
@@ -291,7 +291,7 @@ void Links::poll() {
 
 // Nothing is under way to that end any more, or never was, or it is given up.
 bool Links::is_over(const Link& at) {
-    const bool is_sent = at.last_number != 0 && at.slots.is_complete(at.last_number);
+    const bool is_sent = at.last_number != 0 && at.slots.writes().is_complete(at.last_number);
     return at.has_failed || !at.is_connected || is_sent;
 }
 

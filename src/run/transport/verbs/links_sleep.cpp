@@ -32,7 +32,7 @@ bool Links::arm() {
 bool Links::awaits_completion(uint32_t link) const {
     const Link& at = links_[link];
     if (at.has_failed || !at.is_connected) return false;
-    if (is_closing_ || !at.slots.may_write()) return true;
+    if (is_closing_ || !at.slots.writes().may_begin()) return true;
     if (at.slots.has_to_tell_unexpected() && at.slots.awaits_completion(kSigns)) return true;
     return std::ranges::any_of(teams_, [link](const Rc* team) {
         return team && team->has_pair(link) && team->awaits_completion(link);
@@ -56,8 +56,9 @@ void Links::look_if_due() {
 // One at a time, of which more are not needed to learn that nobody is there.
 void Links::look(uint32_t link) {
     Link& at = links_[link];
-    if (at.has_failed || !at.slots.is_complete(at.look_number) || !is_awaited(link)) return;
-    if (!at.slots.may_write()) return;
+    if (at.has_failed || !at.slots.writes().is_complete(at.look_number) || !is_awaited(link))
+        return;
+    if (!at.slots.writes().may_begin()) return;
     Write write;
     write.tells = false;
     write.is_signaled = true;

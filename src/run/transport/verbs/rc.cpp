@@ -281,7 +281,7 @@ void Rc::send_bye(uint32_t pair) {
     const SlotRange range = links_->take_slots(link, kSigns);
     if (range.slot == kNoSlot) return;
     links_->write_piece(link, range, header, nullptr, true);
-    pairs_[pair].bye_number = slots(pair).written();
+    pairs_[pair].bye_number = slots(pair).writes().last();
 }
 
 void Rc::take_piece(uint32_t link, const SlotHeader& header, const std::byte* end) {
@@ -318,14 +318,16 @@ bool Rc::is_awaiting(uint32_t link) const {
 bool Rc::is_parting(uint32_t pair) const {
     const Pair& at = pairs_[pair];
     if (!is_closing_ || links_->is_closing() || is_left_by_peer(pair)) return false;
-    return at.bye_number == 0 || !slots(pair).is_complete(at.bye_number) || !at.has_heard_bye;
+    return at.bye_number == 0 || !slots(pair).writes().is_complete(at.bye_number) ||
+           !at.has_heard_bye;
 }
 
 bool Rc::awaits_completion(uint32_t link) const {
     const uint32_t pair = pair_of_link_[link];
     const Pair& at = pairs_[pair];
     if (pair == kAdderPair && is_adding()) return true;
-    if (is_parting(pair) && (must_send_bye(pair) || !slots(pair).is_complete(at.bye_number))) {
+    if (is_parting(pair) &&
+        (must_send_bye(pair) || !slots(pair).writes().is_complete(at.bye_number))) {
         return true;
     }
     if (at.offering != 0 && slots(pair).awaits_completion(kSigns)) return true;
@@ -421,7 +423,7 @@ bool Rc::has_gone() const {
         const Pair& at = pairs_[pair];
         if (at.sending != 0) return false;
         if (is_left_by_peer(pair)) continue;
-        if (at.bye_number == 0 || !slots(pair).is_complete(at.bye_number)) return false;
+        if (at.bye_number == 0 || !slots(pair).writes().is_complete(at.bye_number)) return false;
     }
     return true;
 }

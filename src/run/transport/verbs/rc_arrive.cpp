@@ -37,11 +37,11 @@ void Rc::post_addition() {
     Slots& slots = this->slots(kAdderPair);
     if (!is_adding()) return;
     if (adding_.number != 0) {
-        if (slots.is_complete(adding_.number)) end_addition(State::kDone);
+        if (slots.writes().is_complete(adding_.number)) end_addition(State::kDone);
         return;
     }
     mark(kAdderPair);
-    if (!slots.may_write()) return;
+    if (!slots.writes().may_begin()) return;
     Add add;
     add.word = kArrivals;
     add.amount = adding_.amount;

@@ -28,7 +28,7 @@ uint64_t amount_of(const CallWord& word) {
 // False where it has to wait, or the pair has failed.
 bool Rc::send_count(uint32_t pair, const Operation& operation) {
     Slots& slots = this->slots(pair);
-    if (!slots.may_write()) return false;
+    if (!slots.writes().may_begin()) return false;
     Add add;
     add.word = kCounter;
     add.amount = amount_of(operation.word);

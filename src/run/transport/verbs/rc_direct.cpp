@@ -75,7 +75,7 @@ bool Rc::send_direct(uint32_t pair, uint32_t stream, Operation& operation) {
         operation.direct = Direct::kTold;
     }
     for (const uint64_t number : operation.writes) {
-        if (!slots.is_complete(number)) return false;
+        if (!slots.writes().is_complete(number)) return false;
     }
     give_back(operation);
     operation.done = operation.bytes;
@@ -87,7 +87,7 @@ bool Rc::write_direct(uint32_t pair, Operation& operation) {
     Slots& slots = this->slots(pair);
     while (!operation.is_given_up && operation.done < operation.bytes) {
         uint64_t& number = operation.writes[operation.done / kWriteBytesMax % kWritesAtOnce];
-        if (!slots.may_write_long() || !slots.is_complete(number)) return false;
+        if (!slots.writes().may_begin_long() || !slots.writes().is_complete(number)) return false;
         DirectWrite write{.from = operation.region,
                           .source = operation.source + operation.done,
                           .bytes = std::min(kWriteBytesMax, operation.bytes - operation.done),

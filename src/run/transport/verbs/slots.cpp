@@ -42,7 +42,7 @@ uint32_t Slots::available(uint32_t slots) const {
     uint32_t candidates = given_back(slots);
     for (; candidates != 0; candidates &= candidates - 1) {
         const auto slot = static_cast<uint32_t>(std::countr_zero(candidates));
-        if (is_complete(write_of_[slot])) found |= 1u << slot;
+        if (writes_.is_complete(write_of_[slot])) found |= 1u << slot;
     }
     return found;
 }
@@ -52,7 +52,7 @@ bool Slots::has_none() const {
 }
 
 bool Slots::may_go_on(uint32_t stream) const {
-    return may_write() && (ahead_ != kNoSlot || available(slots_of(stream)) != 0);
+    return writes_.may_begin() && (ahead_ != kNoSlot || available(slots_of(stream)) != 0);
 }
 
 bool Slots::awaits_completion(uint32_t stream) const {
@@ -121,20 +121,15 @@ void Slots::sign(SlotHeader& header, bool tells) {
     header.freed = freed_;
     header.number = sent_++;
     if (tells) count_immediate();
-    header.told = told_immediates_;
+    header.told = immediates_.told;
     told();
 }
 
 uint64_t Slots::write(const SlotRange& range) {
-    ++written_;
-    if (range.slot == kNoSlot) return written_;
-    for (uint32_t i = 0; i < range.count; ++i) write_of_[range.slot - i] = written_;
-    return written_;
-}
-
-void Slots::complete(uint64_t number) {
-    TUTTI_ASSERT(number <= written_, "only what was written is complete");
-    if (number > complete_) complete_ = number;
+    const uint64_t number = writes_.begin();
+    if (range.slot == kNoSlot) return number;
+    for (uint32_t i = 0; i < range.count; ++i) write_of_[range.slot - i] = number;
+    return number;
 }
 
 bool Slots::arrive(uint32_t slot, const SlotHeader& header) {

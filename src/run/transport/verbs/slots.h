@@ -39,6 +39,7 @@
 #include <vector>
 
 #include "run/transport/transport.h"
+#include "run/transport/verbs/write_count.h"
 
 namespace tutti::transport::verbs {
 
@@ -61,13 +62,6 @@ constexpr uint32_t team_of(uint32_t stream) { return (stream - 1) / kSlotsMax; }
 constexpr uint32_t slot_of(uint32_t stream) { return (stream - 1) % kSlotsMax; }
 inline constexpr uint32_t kRecvs = 64;
 static_assert(kRecvs > 2 * kSlots);
-// Writes that may be under way; as many, and those that only look whether the other end is there.
-inline constexpr uint32_t kSends = 64;
-// While so many are, none of long messages is added. More than kSignalEvery, so that one is told.
-inline constexpr uint32_t kLongSends = 16;
-// At least every so many writes one is signaled; see must_signal().
-inline constexpr uint32_t kSignalEvery = 8;
-static_assert(kLongSends > kSignalEvery && kLongSends < kSends);
 // So many slots are given back by a word of their own, where no message goes the other way.
 inline constexpr uint32_t kTellAfter = 10;
 // Sooner where all pieces go by the shared ones, so that one is free for the next piece in time.
@@ -169,15 +163,10 @@ class Slots {
     SlotRange take(uint32_t stream, uint32_t wanted = 1, bool tells = false);
     // What a header says beside the message. tells: it goes with an immediate.
     void sign(SlotHeader& header, bool tells);
-    void count_immediate() { ++told_immediates_; }
-    [[nodiscard]] bool may_write() const { return written_ - complete_ < kSends; }
-    // One from the program's memory: some are left for slots, and what goes by slots waits for no
-    // more than these, as a queue pair keeps the order.
-    [[nodiscard]] bool may_write_long() const { return written_ - complete_ < kLongSends; }
+    void count_immediate() { ++immediates_.told; }
+    [[nodiscard]] const WriteCount& writes() const { return writes_; }
     // Counts a write, into slots or none, and says its number.
     uint64_t write(const SlotRange& range = {});
-    // The number of the last one.
-    [[nodiscard]] uint64_t written() const { return written_; }
     // Whether that one has to be signaled, a piece or none. Where a piece leaves no shared slot,
     // its completion, which tells of all before, will be waited for. So either some shared slot is
     // there for every stream, or what the streams wait for will be told. Where slots are chosen
@@ -192,8 +181,7 @@ class Slots {
     // A slot for the stream was given back, and only that the write before is complete is missing.
     [[nodiscard]] bool awaits_completion(uint32_t stream) const;
     // All writes up to this one are complete.
-    void complete(uint64_t number);
-    [[nodiscard]] bool is_complete(uint64_t number) const { return number <= complete_; }
+    void complete(uint64_t number) { writes_.complete(number); }
     // What the other end says of its freed(). Words come in the order in which they were said.
     void hear(uint32_t freed) { heard_ = freed & kAllSlots; }
 
@@ -204,8 +192,8 @@ class Slots {
     [[nodiscard]] uint32_t awaited() const { return awaited_; }
     [[nodiscard]] uint64_t awaited_number() const { return received_; }
     // Immediates that have come, modulo 2^8.
-    [[nodiscard]] uint8_t immediates() const { return immediates_; }
-    void hear_immediate() { ++immediates_; }
+    [[nodiscard]] uint8_t immediates() const { return immediates_.heard; }
+    void hear_immediate() { ++immediates_.heard; }
     // A piece has come, its end into this slot. False where it breaks the order, or what slots are
     // for.
     bool arrive(uint32_t slot, const SlotHeader& header);
@@ -247,6 +235,11 @@ class Slots {
         uint32_t behind_unexpected = kNoSlot;  // the next one behind the piece that was buffered
         bool has_unexpected = false;
     };
+    // Modulo 2^8.
+    struct Immediates {
+        uint8_t told = 0;
+        uint8_t heard = 0;
+    };
     [[nodiscard]] uint32_t& next_of(Stream& stream, uint32_t slot) {
         return slot == kUnexpectedSlot ? stream.behind_unexpected : next_[slot];
     }
@@ -263,14 +256,12 @@ class Slots {
     // Bits: the slot has been taken so often (of an odd or even number), the other end's freed().
     uint32_t taken_ = 0;
     uint32_t heard_ = 0;
-    uint64_t written_ = 0;
-    uint64_t complete_ = 0;
+    WriteCount writes_;
     std::array<uint64_t, kSlots> write_of_{};
     std::array<uint32_t, kOwnSlots> writer_{};  // the stream that has written there last
     uint64_t sent_ = kFirstPiece;
     bool chooses_ahead_ = false;
     uint32_t ahead_ = kNoSlot;
-    uint8_t told_immediates_ = 0;
 
     uint32_t occupied_ = 0;
     uint32_t freed_ = 0;
@@ -283,7 +274,7 @@ class Slots {
     uint64_t received_ = kFirstPiece;
     bool awaits_ahead_ = false;
     uint32_t awaited_ = kNoSlot;
-    uint8_t immediates_ = 0;
+    Immediates immediates_;
 };
 
 }  // namespace tutti::transport::verbs

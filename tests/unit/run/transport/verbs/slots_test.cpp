@@ -105,13 +105,13 @@ TEST(Slots, WritesAreBoundedUntilComplete) {
     Alone slots;
     uint64_t last = 0;
     for (uint32_t i = 0; i < kSends; ++i) {
-        ASSERT_TRUE(slots.may_write());
+        ASSERT_TRUE(slots.writes().may_begin());
         last = slots.write();
     }
-    EXPECT_FALSE(slots.may_write());
+    EXPECT_FALSE(slots.writes().may_begin());
     EXPECT_TRUE(slots.must_signal(last));
     slots.complete(last - kSignalEvery);
-    EXPECT_TRUE(slots.may_write());
+    EXPECT_TRUE(slots.writes().may_begin());
 }
 
 // Until what it has is used up, or too many writes are incomplete.
@@ -125,7 +125,7 @@ TEST(Slots, SayWhetherAnotherPieceCanGo) {
     slots.write(slots.take(of(0)));
     EXPECT_FALSE(slots.may_go_on(of(0)));
     EXPECT_TRUE(slots.may_go_on(of(3)));
-    while (slots.may_write()) {
+    while (slots.writes().may_begin()) {
         ASSERT_TRUE(slots.may_go_on(of(3)));
         slots.write();
     }
@@ -375,7 +375,7 @@ class SlotsWalk : public testing::Test {
     }
     void write(uint32_t from, uint32_t stream, uint32_t wanted) {
         End& end = ends_[from];
-        if (!end.slots.may_write()) return;
+        if (!end.slots.writes().may_begin()) return;
         const SlotRange range = end.slots.take(stream, wanted);
         if (range.slot == kNoSlot) return;
         ASSERT_LE(range.count, wanted);
@@ -391,7 +391,7 @@ class SlotsWalk : public testing::Test {
     // As links_unexpected.cpp.
     void buffer_unexpected(uint32_t at) {
         End& end = ends_[at];
-        if (!end.slots.has_to_tell_unexpected() || !end.slots.may_write()) return;
+        if (!end.slots.has_to_tell_unexpected() || !end.slots.writes().may_begin()) return;
         const SlotRange range = end.slots.take(kSigns);
         if (range.slot == kNoSlot) return;
         std::vector<UnexpectedNote> notes;
@@ -447,7 +447,7 @@ class SlotsWalk : public testing::Test {
     void tell(uint32_t from) {
         buffer_unexpected(from);
         Slots& slots = ends_[from].slots;
-        if (!slots.must_tell() || !slots.may_write()) return;
+        if (!slots.must_tell() || !slots.writes().may_begin()) return;
         SlotHeader word;
         word.freed = slots.freed();
         slots.told();
