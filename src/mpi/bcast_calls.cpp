@@ -14,12 +14,12 @@ namespace {
 class BcastBuffer final : public Preparation {
   public:
     BcastBuffer(CommState& state, tutti_call& call, const TypedBuffer& side)
-        : state_(state), call_(call), side_(side) {}
+        : state_(state), call_(call), side_(side), scratch_(state.scratch) {}
 
     Unready before() override {
         call_.recv = side_.data();
         if (side_.contiguous(1)) return {};
-        packed_ = state_.recv_scratch.get(side_.bytes);
+        packed_ = scratch_.get(side_.bytes);
         if (packed_ == nullptr) return no_memory();
         call_.recv = packed_;
         if (!is_root()) return {};
@@ -31,7 +31,6 @@ class BcastBuffer final : public Preparation {
         if (packed_ != nullptr && status == abi::kSuccess && !is_root()) {
             status = unpack(packed_, side_.block(0), side_.count, side_.type, *side_.info);
         }
-        state_.recv_scratch.trim();
         return status;
     }
 
@@ -41,6 +40,7 @@ class BcastBuffer final : public Preparation {
     CommState& state_;
     tutti_call& call_;
     const TypedBuffer& side_;
+    CallScratch scratch_;
     std::byte* packed_ = nullptr;
 };
 

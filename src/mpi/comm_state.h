@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "mpi/abi/abi.h"
+#include "mpi/call_memory.h"
 #include "mpi/front.h"
-#include "mpi/pack.h"
 #include "tutti/tutti.h"
 
 namespace tutti::mpi {
@@ -22,12 +22,7 @@ struct CommState : Members {
     // TUTTI_VERIFY: alike on all members; 0 without a team, and so many calls of Tutti's.
     uint64_t verify_number = 0;
     uint64_t verify_calls = 0;
-    // For packed data: what this rank sends, what it receives, operands of user operators. A
-    // communicator has one blocking collective at a time, so these need no lock.
-    Scratch send_scratch;
-    Scratch recv_scratch;
-    Scratch user_scratch;
-    Scratch mask_scratch;
+    ScratchPool scratch;            // for packed data
     std::vector<int> in_world;      // the members' ranks, where the report of rank 0 needs them
     std::atomic<uint32_t> uses{0};  // see InUse
     CommState* next = nullptr;

@@ -61,7 +61,12 @@ bool read_blocks(Blocks& b, const void* one, Count one_count, Datatype one_type,
 class BlocksBuffers final : public Preparation {
   public:
     BlocksBuffers(CommState& state, tutti_call& call, const Blocks& b, bool one_is_sent)
-        : state_(state), call_(call), b_(b), one_is_sent_(one_is_sent) {}
+        : state_(state),
+          call_(call),
+          b_(b),
+          one_is_sent_(one_is_sent),
+          send_scratch_(state.scratch),
+          recv_scratch_(state.scratch) {}
     Unready before() override;
     int after(int status) override;
 
@@ -79,6 +84,8 @@ class BlocksBuffers final : public Preparation {
     tutti_call& call_;
     const Blocks& b_;
     bool one_is_sent_;
+    CallScratch send_scratch_;
+    CallScratch recv_scratch_;
     std::byte* one_ = nullptr;
     std::byte* all_ = nullptr;
     bool is_ready_ = false;
@@ -96,7 +103,7 @@ std::byte* BlocksBuffers::memory(const TypedBuffer& side, uint64_t blocks, bool 
     if (side.contiguous(blocks)) return side.data();
     size_t bytes = 0;
     if (__builtin_mul_overflow(side.bytes, blocks, &bytes)) return nullptr;
-    return (is_sent ? state_.send_scratch : state_.recv_scratch).get(bytes);
+    return (is_sent ? send_scratch_ : recv_scratch_).get(bytes);
 }
 
 int BlocksBuffers::pack_sent() {
@@ -130,8 +137,6 @@ int BlocksBuffers::after(int status) {
             status = unpack(come, blocks, one_is_sent_ ? all_ : one_);
         }
     }
-    state_.send_scratch.trim();
-    state_.recv_scratch.trim();
     return status;
 }
 

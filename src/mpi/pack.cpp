@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <cstdlib>
 #include <cstring>
 
 #include "mpi/front.h"
@@ -129,26 +128,6 @@ bool packs_without_header() {
     return front.host.pack(&value, 1, front.handles.type[abi::kTypeInt], packed, sizeof packed,
                            &position, front.handles.comm_self) == abi::kSuccess &&
            position == sizeof value && memcmp(packed, &value, sizeof value) == 0;
-}
-
-Scratch::~Scratch() { free(memory_); }
-
-std::byte* Scratch::get(size_t bytes) {
-    if (bytes <= bytes_ && memory_ != nullptr) return memory_;
-    free(memory_);
-    bytes += bytes == 0 ? 1 : 0;
-    constexpr size_t kAlign = 4096;
-    bytes_ = (bytes + kAlign - 1) / kAlign * kAlign;
-    memory_ = bytes_ < bytes ? nullptr : static_cast<std::byte*>(aligned_alloc(kAlign, bytes_));
-    if (memory_ == nullptr) bytes_ = 0;
-    return memory_;
-}
-
-void Scratch::trim() {
-    if (bytes_ <= kKeptBytes) return;
-    free(memory_);
-    memory_ = nullptr;
-    bytes_ = 0;
 }
 
 }  // namespace tutti::mpi

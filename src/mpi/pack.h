@@ -17,21 +17,4 @@ int unpack(const std::byte* from, void* to, size_t count, abi::Datatype type, co
 // Whether this host's packed form is the bare data, as Tutti needs it.
 bool packs_without_header();
 
-// Memory for packed data; grows, and shrinks again after a large call.
-class Scratch {
-  public:
-    Scratch() = default;
-    ~Scratch();
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
-    // Null where there is no memory. The contents are not kept.
-    std::byte* get(size_t bytes);
-    void trim();
-
-  private:
-    static constexpr size_t kKeptBytes = size_t{8} << 20;
-    std::byte* memory_ = nullptr;
-    size_t bytes_ = 0;
-};
-
 }  // namespace tutti::mpi

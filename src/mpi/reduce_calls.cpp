@@ -40,7 +40,14 @@ class ReduceBuffers final : public Preparation {
     // user: of a user operator, else nullptr.
     ReduceBuffers(CommState& state, tutti_call& call, const TypedBuffer& send,
                   const TypedBuffer& recv, const Roles& roles, UserReduction* user)
-        : state_(state), call_(call), send_(send), recv_(recv), roles_(roles), user_(user) {}
+        : call_(call),
+          send_(send),
+          recv_(recv),
+          roles_(roles),
+          user_(user),
+          send_scratch_(state.scratch),
+          recv_scratch_(state.scratch),
+          user_scratch_(state.scratch) {}
 
     Unready before() override {
         const TypeInfo& info = *source().info;
@@ -48,7 +55,7 @@ class ReduceBuffers final : public Preparation {
             set_buffers(call_, send_, recv_, roles_);
             return {};
         }
-        user_->laid_out = state_.user_scratch.get(user_->plan(info));
+        user_->laid_out = user_scratch_.get(user_->plan(info));
         return user_->laid_out == nullptr ? no_memory() : pack_elements();
     }
 
@@ -57,9 +64,6 @@ class ReduceBuffers final : public Preparation {
             const uint64_t count = roles_.in_place ? recv_.count / roles_.blocks : recv_.count;
             status = unpack(out_, recv_.block(0), count, recv_.type, *recv_.info);
         }
-        state_.send_scratch.trim();
-        state_.recv_scratch.trim();
-        state_.user_scratch.trim();
         return status;
     }
 
@@ -69,8 +73,8 @@ class ReduceBuffers final : public Preparation {
     Unready pack_elements() {
         const size_t all_bytes = call_.bytes * roles_.blocks;
         const size_t out_bytes = roles_.in_place ? all_bytes : call_.bytes;
-        std::byte* in = roles_.in_place ? nullptr : state_.send_scratch.get(all_bytes);
-        out_ = roles_.receives ? state_.recv_scratch.get(out_bytes) : nullptr;
+        std::byte* in = roles_.in_place ? nullptr : send_scratch_.get(all_bytes);
+        out_ = roles_.receives ? recv_scratch_.get(out_bytes) : nullptr;
         if ((in == nullptr && !roles_.in_place) || (out_ == nullptr && roles_.receives)) {
             return no_memory();
         }
@@ -81,12 +85,14 @@ class ReduceBuffers final : public Preparation {
         return status == abi::kSuccess ? Unready{} : not_packed(status);
     }
 
-    CommState& state_;
     tutti_call& call_;
     const TypedBuffer& send_;
     const TypedBuffer& recv_;
     const Roles& roles_;
     UserReduction* user_;
+    CallScratch send_scratch_;
+    CallScratch recv_scratch_;
+    CallScratch user_scratch_;  // operands of a user operator
     std::byte* out_ = nullptr;  // packed
 };
 

@@ -45,7 +45,7 @@ constexpr const char* kNoMemory = "no memory for a copy of device memory";
 }  // namespace
 
 Staging::Staging(CommState& state, Kind kind, std::initializer_list<Part> parts)
-    : state_(state), kind_(kind) {
+    : state_(state), kind_(kind), mask_(state.scratch) {
     if (!front.devices.may_meet()) return;
     for (const Part& part : parts) {
         if (part.side != nullptr && part.side->bytes > 0) look(part);
@@ -145,10 +145,10 @@ int Staging::failed(int error, const char* why) const {
 }
 
 // Of one element: 0xFF where data is, found by unpacking an element of nothing else.
-int Staging::make_mask(const TypedBuffer& side, const unsigned char*& made) const {
+int Staging::make_mask(const TypedBuffer& side, const unsigned char*& made) {
     const TypeInfo& info = *side.info;
     const auto bytes = static_cast<size_t>(info.true_extent);
-    std::byte* mask = state_.mask_scratch.get(bytes + info.size);
+    std::byte* mask = mask_.get(bytes + info.size);
     if (mask == nullptr) return failed(front.abi.err_no_mem, kNoMemory);
     memset(mask, 0, bytes);
     memset(mask + bytes, device::kData, info.size);
@@ -228,7 +228,6 @@ int Staging::after(int status) {
         if (status == abi::kSuccess && taken_[i].part.is_written) status = copy_out(taken_[i]);
         if (!is_lost) give_back(taken_[i]);
     }
-    state_.mask_scratch.trim();
     return status;
 }
 

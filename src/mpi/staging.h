@@ -58,7 +58,7 @@ class Staging final : public Preparation {
     Unready take(Taken& taken);
     bool copy_in(Taken& taken);
     int copy_out(Taken& taken);
-    int make_mask(const TypedBuffer& side, const unsigned char*& made) const;
+    int make_mask(const TypedBuffer& side, const unsigned char*& made);
     bool write_back(Taken& taken, const unsigned char* mask);
     bool copy_data(const Taken& taken, const unsigned char* mask);
     bool begin(Taken& taken);
@@ -72,6 +72,7 @@ class Staging final : public Preparation {
     Kind kind_;
     Taken taken_[2] = {};
     size_t count_ = 0;
+    CallScratch mask_;        // which bytes of an element are data
     char problem_[160] = {};  // the runtime's
 };
 

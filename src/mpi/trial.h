@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "mpi/buffers.h"
+#include "mpi/call_memory.h"
 #include "mpi/comm_state.h"
 #include "mpi/compare.h"
 #include "mpi/front.h"
