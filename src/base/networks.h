@@ -31,7 +31,6 @@ class NetworkSet {
   public:
     [[nodiscard]] constexpr bool has(size_t number) const { return (bits_ >> number & 1u) != 0; }
     constexpr void add(size_t number) { bits_ |= uint32_t{1} << number; }
-    [[nodiscard]] constexpr bool is_empty() const { return bits_ == 0; }
     constexpr bool operator==(const NetworkSet&) const = default;
 
   private:

@@ -52,6 +52,12 @@ Report guarded(Step step) noexcept {
     }
 }
 
+// A member's next step, unless an earlier one has kept it from going on: `mine` says what did.
+template <class Step>
+void attempt(Report& mine, Step step) noexcept {
+    if (mine.obstacle == Obstacle::kNone) mine = guarded(step);
+}
+
 struct Circle {
     // As in tutti_team_params.
     using Allgather = int (*)(void* user, const void* in, void* out, size_t bytes);

@@ -105,10 +105,6 @@ class MulticastMaker {
 
   private:
     // Between two rounds: nothing more once this member cannot go on.
-    template <class Step>
-    void attempt(Step step) {
-        if (mine_.obstacle == Obstacle::kNone) mine_ = guarded(step);
-    }
     Result<Done> introduce();
     Result<Done> share_ring();
     Result<Done> join();
@@ -193,8 +189,8 @@ Report MulticastMaker::draw(Grant& grant) {
 
 Result<Done> MulticastMaker::introduce() {
     Card mine;
-    attempt([&] { return open(mine); });
-    attempt([&] { return all_.rank == 0 ? draw(mine.grant) : Report{}; });
+    attempt(mine_, [&] { return open(mine); });
+    attempt(mine_, [&] { return all_.rank == 0 ? draw(mine.grant) : Report{}; });
     mine.obstacle = mine_.obstacle;
     const auto cards = all_.exchange(mine);
     if (!cards) return cards.error();
@@ -284,15 +280,15 @@ Report MulticastMaker::take_ring(const RingOffer& offer) {
 Result<Done> MulticastMaker::share_ring() {
     RingOffer offer;
     if (carries_) {
-        attempt([&] { return choose_window(); });
-        attempt([&] { return make_ring(offer); });
+        attempt(mine_, [&] { return choose_window(); });
+        attempt(mine_, [&] { return make_ring(offer); });
     }
     if (ring_.ranks > 1) {
         offer.report = mine_;
         const auto offers = node_.circle.exchange(offer);
         if (offers) offer = offers.value()[node_.leader];
-        attempt([&] { return offers ? offer.report : report_of(offers.error()); });
-        if (!carries_) attempt([&] { return take_ring(offer); });
+        attempt(mine_, [&] { return offers ? offer.report : report_of(offers.error()); });
+        if (!carries_) attempt(mine_, [&] { return take_ring(offer); });
     }
     return all_.agree_briefly(mine_);
 }
@@ -347,7 +343,7 @@ Report MulticastMaker::measure_messages(Finding& finding) {
 
 Result<Done> MulticastMaker::join() {
     if (carries_) {
-        attempt([&] {
+        attempt(mine_, [&] {
             prepare_meter();
             return join_group();
         });
@@ -412,8 +408,8 @@ void MulticastMaker::await_probe() {
 Result<Done> MulticastMaker::probe() {
     Finding finding;
     if (carries_) {
-        attempt([&] { return measure_messages(finding); });
-        attempt([&] { return look_around(finding); });
+        attempt(mine_, [&] { return measure_messages(finding); });
+        attempt(mine_, [&] { return look_around(finding); });
         carrier::RingHeader& header = ring_header();
         header.is_probed.store(1, std::memory_order_release);
         header.bell.ring();
@@ -421,7 +417,7 @@ Result<Done> MulticastMaker::probe() {
         await_probe();
     }
     std::vector<uint64_t> hosts;
-    attempt([&] {
+    attempt(mine_, [&] {
         hosts = host_numbers();
         take_over();
         return Report{};

@@ -40,7 +40,7 @@ Result<Done> NodeMaker::meet() {
     auto members = introduced_;
     if (members.empty()) {
         NodeMember mine;
-        attempt([&] {
+        attempt(mine_, [&] {
             mine = introduce(context_);
             return Report{};
         });
@@ -52,7 +52,7 @@ Result<Done> NodeMaker::meet() {
         members.begin(), members.end(),
         [](const NodeMember& a, const NodeMember& b) { return a.process < b.process; });
     leader_ = static_cast<uint32_t>(smallest - members.begin());
-    attempt([&] {
+    attempt(mine_, [&] {
         members_.assign(members.begin(), members.end());
         home_.meet(members_);
         return Report{};
@@ -62,7 +62,7 @@ Result<Done> NodeMaker::meet() {
 
 Result<Done> NodeMaker::take_offer() {
     NodeOffer mine;
-    attempt([&] {
+    attempt(mine_, [&] {
         if (is_leader()) mine = make_offer();
         return mine.report;
     });
@@ -149,7 +149,7 @@ Result<Done> NodeMaker::verify() {
     }
     // Before the last round: after it a quick member may already use the chunks, and nobody may
     // fail any more.
-    attempt([&] {
+    attempt(mine_, [&] {
         read_layout();
         prepare();
         if (learns(offer_)) {
@@ -158,7 +158,7 @@ Result<Done> NodeMaker::verify() {
         return Report{};
     });
     const node::Slice& slice = part_.node.slice;
-    attempt([&] {
+    attempt(mine_, [&] {
         for (uint32_t rank = 0; rank < circle_.size; ++rank) {
             const uint64_t token = slice.done(rank).token.load(std::memory_order_acquire);
             if (token == members_[rank].token) continue;
@@ -177,7 +177,7 @@ Result<Done> NodeMaker::verify() {
 Result<Done> NodeMaker::learn() {
     if (!learns(offer_)) return Done{};
     const engine::NodeFacts facts = finder_->run();
-    attempt([&] {
+    attempt(mine_, [&] {
         apply(facts, context_, members_, part_.node);
         node::choose_small(part_.node);
         context_.findings().keep_facts(set_hash(members_), facts);

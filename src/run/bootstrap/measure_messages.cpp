@@ -139,7 +139,7 @@ tutti_status SpeedDuty::run() {
     engine::InterNode& inter_node = *team_.inter_node();
     MessageTrial trial(team_, hosts_);
     const auto found = trial.find_out();
-    inter_node.forget_told();  // whoever waited in the trial heard nothing else
+    inter_node.forget_told();  // notes may have been lost meanwhile
     inter_node.adopt_speed(found ? found.value() : sched::Speed{});
     if (found || found.error().code != ErrorCode::kBootstrap) return TUTTI_OK;
     team_.give_up(TUTTI_ERR_NETWORK, found.error().message.c_str());

@@ -56,10 +56,6 @@ class NodeMaker {
 
   private:
     // Between two rounds: nothing more once this member cannot go on.
-    template <class Step>
-    void attempt(Step step) {
-        if (mine_.obstacle == Obstacle::kNone) mine_ = guarded(step);
-    }
     Result<Done> meet();
     NodeOffer make_offer();
     Report find_own_arena();

@@ -157,7 +157,7 @@ tutti_status ClockDuty::run() {
     if (met != TUTTI_OK) return met;
     ClockTrial trial(team_);
     const auto found = trial.find_out();
-    team_.inter_node()->forget_told();  // whoever waited in the trial heard nothing else
+    team_.inter_node()->forget_told();  // notes may have been lost meanwhile
     if (found) {
         arrivals.take_reading(found.value(), clock.now_ns() - begin_ns);
         return TUTTI_OK;

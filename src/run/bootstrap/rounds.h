@@ -6,6 +6,7 @@
 
 namespace tutti::bootstrap {
 
+using agree::attempt;
 using agree::Circle;
 using agree::guarded;
 using agree::Obstacle;

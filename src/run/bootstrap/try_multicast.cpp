@@ -27,8 +27,8 @@ tutti_status begin_try(engine::Team& team) {
     engine::InterNode& inter_node = *team.inter_node();
     const tutti_status met = team.meet();
     if (met != TUTTI_OK || !inter_node.multicast().is_lost()) return met;
-    // In the try all members let it go on, so it ends; and who is over it has no message of it
-    // under way: those of the next group's failure cannot meet with them.
+    // All members are in the try and move the recovery on, so it ends. A member that has ended it
+    // has no message of it under way, which the next group's recovery could take for its own.
     const tutti_status settled = team.settle_multicast();
     if (settled == TUTTI_OK) inter_node.multicast().retire();
     return settled;
@@ -69,7 +69,7 @@ tutti_status MulticastDuty::run() {
         });
         agreed = all.agree_briefly(report);
     }
-    inter_node.forget_told();  // whoever waited in the try heard nothing else
+    inter_node.forget_told();  // notes may have been lost meanwhile
     if (agreed) {
         tell_return(inter_node, members);
         return TUTTI_OK;

@@ -10,7 +10,7 @@ namespace tutti::engine {
 // Without a thread for multicasts this rank is the one that moves them. Others may post messages of
 // the recovery under the lock.
 bool InterNode::waits_for_fabric() {
-    if (networks_.in_use().is_empty() || multicast_.polls() ||
+    if (!networks_.has_messages() || multicast_.polls() ||
         !executor_->waits_for_messages(multicast_.carries()))
         return false;
     const auto held = hold();

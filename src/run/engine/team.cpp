@@ -50,7 +50,7 @@ void Team::run_by_node(std::unique_ptr<NodeRunner> runner, std::unique_ptr<Contr
 void Team::become_track(Tracks& tracks) {
     tracks_ = &tracks;
     short_ = nullptr;
-    leave_sampling();  // who is late to one of several calls at once, nobody can tell
+    leave_sampling();  // of several calls at once no rank can be said to be late
 }
 
 void Team::own_tracks(std::unique_ptr<Tracks> tracks) { own_tracks_ = std::move(tracks); }

@@ -43,7 +43,7 @@ std::unique_lock<std::mutex> MulticastLife::hold() {
 
 // ---- it comes ----------------------------------------------------------------------------------
 
-// Only calls from calls_end() on are counted, and whoever has counted one knows where that is: so
+// Only calls from calls_end() on are counted, and a member that counts one knows calls_end(). So
 // between two calls all members have counted alike.
 bool MulticastLife::is_due() const {
     if (!team()) return is_awaited() && demand_.is_enough();
@@ -164,7 +164,7 @@ void MulticastLife::forget_silence(uint32_t node) {
 
 // ---- on behalf of other teams ------------------------------------------------------------------
 
-// Whoever holds it goes on by itself.
+// A thread that holds the lock moves the recovery on by itself.
 void MulticastLife::attend() {
     if (!team()) return;
     const std::unique_lock lock(mutex_, std::try_to_lock);

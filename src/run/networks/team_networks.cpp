@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/networks/team_networks.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/assert.h"
@@ -54,10 +55,9 @@ void TeamNetworks::for_each_used(Do what) {
     }
 }
 
-bool TeamNetworks::has_messages() {
-    bool are_there = false;
-    for_each_used([&](const TeamNetwork&) { are_there = true; });
-    return are_there;
+bool TeamNetworks::has_messages() const {
+    return std::ranges::any_of(
+        parts_, [](const Part& part) { return part.is_used && part.team->messages(); });
 }
 
 bool TeamNetworks::close() {

@@ -47,7 +47,7 @@ class TeamNetworks {
     [[nodiscard]] transport::Routes& routes() { return routes_; }
     [[nodiscard]] const transport::Routes& routes() const { return routes_; }
     // This member reaches peers by one of them.
-    [[nodiscard]] bool has_messages();
+    [[nodiscard]] bool has_messages() const;
     // Those in use; alike on all members.
     [[nodiscard]] NetworkSet in_use() const;
 

@@ -28,6 +28,7 @@
 namespace tutti::networks::loopback {
 namespace {
 
+using agree::attempt;
 using agree::Circle;
 using agree::guarded;
 using agree::Obstacle;
@@ -90,10 +91,6 @@ class Maker {
     Result<Done> make(std::unique_ptr<StreamMessages>& own);
 
   private:
-    template <class Step>
-    void attempt(Step step) {
-        if (mine_.obstacle == Obstacle::kNone) mine_ = guarded(step);
-    }
     Report listen_at(Card& card);
     Result<Done> introduce();
     Report call_lower();
@@ -153,7 +150,7 @@ Report stranger_among(std::span<const Card> cards) {
 
 Result<Done> Maker::introduce() {
     Card mine;
-    attempt([&] { return listen_at(mine); });
+    attempt(mine_, [&] { return listen_at(mine); });
     mine.obstacle = mine_.obstacle;
     const auto cards = all_.exchange(mine);
     if (!cards) return cards.error();
@@ -165,7 +162,7 @@ Result<Done> Maker::introduce() {
     return Done{};
 }
 
-// Whoever listens has room for all, so nothing waits.
+// Each listening socket has room for the calls of all ranks, so no call waits.
 Report Maker::call_lower() {
     for (size_t i = 0; i < peers_.size() && peers_[i] < all_.rank; ++i) {
         const std::string peer = "rank " + std::to_string(peers_[i]);
@@ -245,9 +242,9 @@ Report Maker::probe() {
 
 Result<Done> Maker::make(std::unique_ptr<StreamMessages>& own) {
     if (auto introduced = introduce(); !introduced) return introduced;
-    attempt([&] { return call_lower(); });
+    attempt(mine_, [&] { return call_lower(); });
     if (auto called = all_.agree_briefly(mine_); !called) return called;
-    attempt([&] { return answer_higher(); });
+    attempt(mine_, [&] { return answer_higher(); });
     if (auto met = all_.agree_briefly(mine_); !met) return met;
     own = std::move(messages_);
     return Done{};

@@ -31,6 +31,7 @@
 namespace tutti::networks::rdma {
 namespace {
 
+using agree::attempt;
 using agree::Circle;
 using agree::guarded;
 using agree::Obstacle;
@@ -90,10 +91,6 @@ class Connector {
     Result<Done> make();
 
   private:
-    template <class Step>
-    void attempt(Step step) {
-        if (mine_.obstacle == Obstacle::kNone) mine_ = guarded(step);
-    }
     Report find_port();
     Result<Allowance::Part> take_memory(uint64_t bytes);
     Report make_ends();
@@ -168,7 +165,7 @@ Report Connector::find_port() {
 
 // Ports of two networks do not reach each other, which all see alike.
 Result<Done> Connector::introduce() {
-    attempt([&] { return find_port(); });
+    attempt(mine_, [&] { return find_port(); });
     OwnPort own{mine_.obstacle, static_cast<uint32_t>(peers_.size()), process_.member(), {}};
     if (device_) own.card = device_->port();
     const auto all = all_.exchange(own);
@@ -236,7 +233,7 @@ Report Connector::join(const FoundLinks& found, uint32_t number) {
 // True where the team has its messages by links that there were.
 Result<bool> Connector::join_links() {
     Candidates candidates;
-    attempt([&] {
+    attempt(mine_, [&] {
         candidates = find_links(network_, others(), traits_.is_crowded);
         return Report{};
     });
@@ -249,7 +246,7 @@ Result<bool> Connector::join_links() {
     if (mine != candidates.offers.of.end()) {
         found = std::move(candidates.found[mine - candidates.offers.of.begin()]);
     }
-    attempt([&] { return join(found, choice->number); });
+    attempt(mine_, [&] { return join(found, choice->number); });
     if (auto joined = all_.agree_briefly(mine_); !joined) return std::move(joined.error());
     return true;
 }
@@ -301,7 +298,7 @@ void Connector::take_cards(std::span<const Cards> cards, uint32_t begin) {
 }
 
 Result<Done> Connector::exchange_cards() {
-    attempt([&] { return make_ends(); });
+    attempt(mine_, [&] { return make_ends(); });
     const uint64_t own_exposed_bytes = exposed_bytes_;
     const uint64_t own_id = arena::random_token();
     bool has_obstacle = false;
@@ -429,10 +426,10 @@ Result<Done> Connector::make() {
         if (joined.value()) return Done{};
     }
     if (auto exchanged = exchange_cards(); !exchanged) return exchanged;
-    attempt([&] { return connect(); });
+    attempt(mine_, [&] { return connect(); });
     if (auto connected = all_.agree_briefly(mine_); !connected) return connected;
-    attempt([&] { return finish_probe(); });
-    attempt([&] { return keep_links(); });
+    attempt(mine_, [&] { return finish_probe(); });
+    attempt(mine_, [&] { return keep_links(); });
     if (auto probed = all_.agree_briefly(mine_); !probed) return probed;
     return agree_on_word();
 }

@@ -18,7 +18,7 @@ namespace tutti::networks::rdma {
 
 struct ProcessLinks {
     uint64_t id = 0;                // the same at all processes that made them together
-    std::vector<uint64_t> members;  // by link: who is there (Process::member())
+    std::vector<uint64_t> members;  // by link: the peer (Process::member())
     uint64_t exposed_bytes = 0;     // from where registering memory for a call pays
     Allowance::Part memory;         // registered
     std::unique_ptr<transport::verbs::Links> links;

@@ -23,9 +23,9 @@ bool TeamRdma::close() {
     return connected_.messages->is_closed();
 }
 
-// Whoever is gone is given up by its queue pair, so this comes. What a failed team has sent nobody
-// waits for; but what the device still reads of it, by connections that others have too, would fail
-// them as well if it were taken away.
+// A queue pair gives up a peer that is gone, so this ends. Nobody waits for what a failed team has
+// sent. But the device may still read it, by connections that other teams share: they would fail if
+// its memory went.
 bool TeamRdma::has_settled(bool is_sound) {
     transport::verbs::Rc& messages = *connected_.messages;
     if (is_sound) {
