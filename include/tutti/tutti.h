@@ -37,6 +37,7 @@ typedef enum tutti_status {
     TUTTI_OK = 0,
     TUTTI_PENDING = 1,        /* not an error: call again */
     TUTTI_HOST = 2,           /* not an error: all members leave the call to the embedder */
+    TUTTI_CHOSEN = 3,         /* not an error: the call runs once it has its buffers */
     TUTTI_ERR_ARGUMENT = -1,  /* an argument or setting is malformed */
     TUTTI_ERR_MEMORY = -2,    /* not enough memory, shared memory or a limit on it */
     TUTTI_ERR_NODE = -3,      /* members cannot prove that they share a node, or are on several
@@ -295,9 +296,7 @@ TUTTI_API uint32_t tutti_team_size(const tutti_team* team);
  *   scatter    what each rank receives; send at the root holds size blocks
  *   allgather  what each rank sends; recv holds size blocks
  *   reduce_scatter_block  what each rank receives; send holds size blocks, in place recv does
- * `bytes`, collective, root, op and dtype agree on all members.
- *
- * `prepare` is for embedders that pack or copy data before a call. */
+ * `bytes`, collective, root, op and dtype agree on all members. */
 typedef struct tutti_call {
     tutti_collective collective;
     uint32_t root;
@@ -310,14 +309,8 @@ typedef struct tutti_call {
     void* reduce_user;
     size_t element_bytes; /* TUTTI_OP_USER: divides bytes. Gather, scatter: bytes: no less; or 0 */
     int commutes;         /* TUTTI_OP_USER: 1 if operands may change places, on all members alike */
-    /* May be NULL. Called once, when it is certain that Tutti will run the call, and before its
-     * buffers are read; not for a call of no bytes. It sets both buffers, and makes no calls of
-     * Tutti. It returns NULL to go on. Else it returns why this member cannot, which ends the call
-     * as tutti_team_give_up() does; the text stays valid as long as the call. For a request it is
-     * called when the request's turn comes, by any thread of the context that is in a call of
-     * Tutti. */
-    const char* (*prepare)(void* user, const void** send, void** recv);
-    void* prepare_user;
+    /* Not 0: `send` and `recv` say nothing yet; see tutti_resume(). Only for tutti_run(). */
+    int buffers_later;
 } tutti_call;
 
 /* 1 where tutti_call may combine these, 0 where not. */
@@ -332,8 +325,16 @@ TUTTI_API size_t tutti_dtype_bytes(tutti_dtype dtype);
  * TUTTI_HOST if the rules leave the call to the embedder's own collective, on all members alike.
  * No buffer was touched, and the embedder runs the call now. It still has its place in the order of
  * the team's calls, so that members that disagree are found, and requests under way have completed.
- * Never returned unless tutti_context_params.host_mpi is set. */
+ * Never returned unless tutti_context_params.host_mpi is set.
+ *
+ * TUTTI_CHOSEN with tutti_call.buffers_later, unless the call has no bytes: what runs it is chosen.
+ * The next call on the team is tutti_resume(), or tutti_team_give_up() where this member cannot go
+ * on. */
 TUTTI_API tutti_status tutti_run(tutti_team* team, const tutti_call* call);
+/* For embedders that pack or copy data before a call, once it is certain that Tutti runs it: runs
+ * the call of which tutti_run() has just returned TUTTI_CHOSEN to its end, with these buffers.
+ * TUTTI_ERR_ARGUMENT if there is none. */
+TUTTI_API tutti_status tutti_resume(tutti_team* team, const void* send, void* recv);
 /* The algorithm of the last tutti_run() that returned TUTTI_OK or TUTTI_HOST: a name that stays
  * valid; "none" for a call of no bytes. */
 TUTTI_API const char* tutti_team_ran(const tutti_team* team);

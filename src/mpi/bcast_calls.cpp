@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Barrier and broadcast.
+#include <utility>
+
 #include "mpi/buffers.h"
+#include "mpi/call.h"
 #include "mpi/collective_calls.h"
 #include "mpi/run_call.h"
 #include "mpi/staging.h"
@@ -44,11 +47,29 @@ class BcastBuffer final : public Preparation {
     std::byte* packed_ = nullptr;
 };
 
-[[gnu::noinline]] Ended bcast_prepared(CommState& state, tutti_call& call, TypedBuffer& side) {
-    Staging staging(state, kBcast, {state.rank == call.root ? reads(side) : writes(side)});
-    Verified verified(state, call, {.recv = &side});
-    BcastBuffer buffer(state, call, side);
-    return run_prepared(state, call, {&staging, &verified, &buffer});
+class BcastCall final : public Call {
+  public:
+    BcastCall(CommState& state, const tutti_call& call, TypedBuffer&& side)
+        : Call(state, call),
+          side_(std::move(side)),
+          staging_(state, kBcast, {state.rank == call.root ? reads(side_) : writes(side_)}),
+          verified_(state, call_, {.recv = &side_}),
+          buffer_(state, call_, side_) {
+        needs(staging_);
+        needs(verified_);
+        needs(buffer_);
+    }
+
+  private:
+    TypedBuffer side_;
+    Staging staging_;
+    Verified verified_;
+    BcastBuffer buffer_;
+};
+
+[[gnu::noinline]] Ended bcast_prepared(CommState& state, const tutti_call& call,
+                                       TypedBuffer& side) {
+    return BcastCall(state, call, std::move(side)).run();
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/buffers.h"
 
+#include <utility>
+
 namespace tutti::mpi {
 
 bool TypedBuffer::set(const void* buffer, abi::Count elements, abi::Datatype datatype,
@@ -24,6 +26,17 @@ void TypedBuffer::keep() {
     is_kept_ = true;
     type = own;
     front.host.type_commit(&type);
+}
+
+void TypedBuffer::take(TypedBuffer& other) {
+    address = other.address;
+    count = other.count;
+    given = other.given;
+    type = other.type;
+    info = other.info;
+    bytes = other.bytes;
+    if (other.own_info_ && other.info == &*other.own_info_) info = &own_info_.emplace(*other.info);
+    is_kept_ = std::exchange(other.is_kept_, false);
 }
 
 void TypedBuffer::let_go() {

@@ -26,6 +26,8 @@ struct TypedBuffer {
         if (is_kept_) [[unlikely]]
             let_go();
     }
+    // Afterwards the other one is as after its construction.
+    TypedBuffer(TypedBuffer&& other) noexcept { take(other); }
     TypedBuffer(const TypedBuffer&) = delete;
     TypedBuffer& operator=(const TypedBuffer&) = delete;
 
@@ -59,6 +61,7 @@ struct TypedBuffer {
     // its own copy of what is known about it, and packs with a datatype of its own.
     void keep();
     void let_go();
+    void take(TypedBuffer& other);
 
     std::optional<TypeInfo> own_info_;
     bool is_kept_ = false;  // `type` is one of Tutti's own

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gather, scatter and allgather: one block on one side, a block of every rank on the other.
+#include <initializer_list>
+#include <optional>
+#include <utility>
+
 #include "mpi/buffers.h"
+#include "mpi/call.h"
 #include "mpi/collective_calls.h"
 #include "mpi/run_call.h"
 #include "mpi/staging.h"
@@ -195,43 +200,69 @@ class OddBlock final : public Preparation {
     int moved_ = abi::kSuccess;
 };
 
-// Its own block moves within the call: what is there before is read, the rest of it stays.
-Ended odd_blocks_prepared(CommState& state, const BlocksKind& kind, tutti_call& call,
-                          const BlocksArgs& a, Blocks& b) {
-    OddBlock odd(state, kind, a, b);
-    Part one = part_of_one(b, kind), all = part_of_all(b, kind, state);
-    one.read_blocks = 1;
-    if (kind.one_is_sent) all.read_blocks = 1;
-    Staging staging(state, kind.function, {one, all});
-    const TypedBuffer* others = &b.all;
-    const Subject in_place = kind.one_is_sent ? Subject{nullptr, others} : Subject{others, nullptr};
-    Verified verified(state, call, call.bytes > 0 ? in_place : Subject{});
-    BlocksBuffers buffers(state, call, b, kind.one_is_sent);
-    // What is unpacked or copied back afterwards, is so as a whole.
-    const bool is_whole = staging.takes(b.all) || !b.all.contiguous(state.size);
-    call.element_bytes = is_whole ? call.bytes : 0;
-    const Ended ended = run_prepared(state, call, {&staging, &odd, &verified, &buffers});
-    return ended ? Ended(odd.ended(*ended)) : ended;
-}
+// Where the call is not plain, or buffers have gaps.
+class BlocksCall final : public Call {
+  public:
+    BlocksCall(CommState& state, const BlocksKind& kind, const tutti_call& call,
+               const BlocksArgs& a, Blocks&& b)
+        : Call(state, call), kind_(kind), a_(a), b_(std::move(b)) {
+        b_.is_odd ? prepare_odd() : prepare_even();
+    }
+    // What Verified leaves, then what came of a block that the host moved.
+    Ended run() {
+        const Ended ended = Call::run();
+        return ended && odd_ ? Ended(odd_->ended(*ended)) : ended;
+    }
 
-// Where the call is not plain, or buffers have gaps. Of a gather or scatter of no bytes others may
-// have room for more, and take it for one that is verified.
-[[gnu::noinline]] Ended blocks_prepared(CommState& state, const BlocksKind& kind, tutti_call& call,
-                                        const BlocksArgs& a, Blocks& b) {
-    if (b.is_odd) return odd_blocks_prepared(state, kind, call, a, b);
-    const bool has_bytes = call.bytes > 0;
-    const TypedBuffer* own = b.has_one && has_bytes ? &b.one : nullptr;
-    const TypedBuffer* others = b.has_all && has_bytes ? &b.all : nullptr;
-    const Subject subject = kind.one_is_sent ? Subject{own, others} : Subject{others, own};
-    Verified verified(state, call, subject);
-    Preparation* const compared = has_bytes || kind.has_root ? &verified : nullptr;
-    if (!has_bytes) return run_prepared(state, call, {compared});
-    Staging staging(state, kind.function, {part_of_one(b, kind), part_of_all(b, kind, state)});
+  private:
+    // Of a gather or scatter of no bytes others may have room for more, and take it for one that is
+    // verified.
+    void prepare_even() {
+        const bool has_bytes = call_.bytes > 0;
+        if (has_bytes) stage(part_of_one(b_, kind_), part_of_all(b_, kind_, state_));
+        const bool has_own = b_.has_one && has_bytes;
+        if (has_bytes || kind_.has_root) compare(has_own ? &b_.one : nullptr);
+        if (!has_bytes) return;
+        move_whole(staging_->is_needed() || !b_.are_contiguous(state_.size));
+    }
+    // Its own block moves within the call: what is there before is read, the rest of it stays.
+    void prepare_odd() {
+        Part one = part_of_one(b_, kind_), all = part_of_all(b_, kind_, state_);
+        one.read_blocks = 1;
+        if (kind_.one_is_sent) all.read_blocks = 1;
+        stage(one, all);
+        needs(odd_.emplace(state_, kind_, a_, b_));
+        compare(nullptr);
+        move_whole(staging_->takes(b_.all) || !b_.all.contiguous(state_.size));
+    }
+
+    void stage(const Part& one, const Part& all) {
+        needs(staging_.emplace(state_, kind_.function, std::initializer_list<Part>{one, all}));
+    }
+    // own: nullptr where there is none, or it is not compared.
+    void compare(const TypedBuffer* own) {
+        const TypedBuffer* others = b_.has_all && call_.bytes > 0 ? &b_.all : nullptr;
+        const Subject subject = kind_.one_is_sent ? Subject{own, others} : Subject{others, own};
+        needs(verified_.emplace(state_, call_, subject));
+    }
     // What is unpacked or copied back afterwards, is so as a whole.
-    const bool has_gaps = !b.are_contiguous(state.size);
-    call.element_bytes = staging.is_needed() || has_gaps ? call.bytes : 0;
-    BlocksBuffers buffers(state, call, b, kind.one_is_sent);
-    return run_prepared(state, call, {&staging, compared, &buffers});
+    void move_whole(bool is_whole) {
+        call_.element_bytes = is_whole ? call_.bytes : 0;
+        needs(buffers_.emplace(state_, call_, b_, kind_.one_is_sent));
+    }
+
+    const BlocksKind& kind_;  // static
+    BlocksArgs a_;
+    Blocks b_;
+    std::optional<Staging> staging_;
+    std::optional<OddBlock> odd_;
+    std::optional<Verified> verified_;
+    std::optional<BlocksBuffers> buffers_;
+};
+
+[[gnu::noinline]] Ended blocks_prepared(CommState& state, const BlocksKind& kind,
+                                        const tutti_call& call, const BlocksArgs& a, Blocks& b) {
+    return BlocksCall(state, kind, call, a, std::move(b)).run();
 }
 
 template <class HostCall>

@@ -2,8 +2,10 @@
 // Reduce, allreduce and reduce_scatter_block. MPI makes the operator and the element type equal on
 // all ranks, so both may decide whether Tutti runs the call.
 #include <algorithm>
+#include <utility>
 
 #include "mpi/buffers.h"
+#include "mpi/call.h"
 #include "mpi/collective_calls.h"
 #include "mpi/run_call.h"
 #include "mpi/staging.h"
@@ -96,37 +98,63 @@ class ReduceBuffers final : public Preparation {
     std::byte* out_ = nullptr;  // packed
 };
 
-Ended reduce_prepared(CommState& state, tutti_call& call, const ReduceArgs& a, TypedBuffer& send,
-                      TypedBuffer& recv, const Roles& roles, UserReduction* user) {
-    const auto kind = static_cast<Kind>(call.collective);
-    Part parts[2];
-    if (!roles.in_place) parts[0] = reads(send);
-    if (roles.receives) parts[1] = {&recv, 1, 0, roles.in_place ? 1u : 0u, true};
-    Staging staging(state, kind, {parts[0], parts[1]});
-    const Subject subject{roles.in_place ? nullptr : &send, roles.receives ? &recv : nullptr, a.op,
-                          a.type};
-    Verified verified(state, call, subject);
-    ReduceBuffers buffers(state, call, send, recv, roles, user);
-    return run_prepared(state, call, {&staging, &verified, &buffers});
+Part part_sent(TypedBuffer& send, const Roles& roles) {
+    return roles.in_place ? Part{} : reads(send);
+}
+Part part_received(TypedBuffer& recv, const Roles& roles) {
+    if (!roles.receives) return {};
+    return {&recv, 1, 0, roles.in_place ? 1u : 0u, true};
 }
 
 // With a user operator, or where the call is not plain.
-[[gnu::noinline]] Ended reduce_otherwise(CommState& state, tutti_call& call, const ReduceArgs& a,
-                                         TypedBuffer& send, TypedBuffer& recv, const Roles& roles) {
-    if (call.op != TUTTI_OP_USER) {
-        return reduce_prepared(state, call, a, send, recv, roles, nullptr);
+class ReduceCall final : public Call {
+  public:
+    ReduceCall(CommState& state, const tutti_call& call, const ReduceArgs& a, TypedBuffer&& send,
+               TypedBuffer&& recv, const Roles& roles)
+        : Call(state, call),
+          send_(std::move(send)),
+          recv_(std::move(recv)),
+          roles_(roles),
+          staging_(state, static_cast<Kind>(call.collective),
+                   {part_sent(send_, roles), part_received(recv_, roles)}),
+          verified_(
+              state, call_,
+              {roles.in_place ? nullptr : &send_, roles.receives ? &recv_ : nullptr, a.op, a.type}),
+          buffers_(state, call_, send_, recv_, roles_,
+                   call.op == TUTTI_OP_USER ? &user_ : nullptr) {
+        if (call.op == TUTTI_OP_USER) set_user(a);
+        if (call.op == TUTTI_OP_USER && is_plain() && user_.info->dense) {
+            set_buffers(call_, send_, recv_, roles_);
+            return;
+        }
+        needs(staging_);
+        needs(verified_);
+        needs(buffers_);
     }
-    UserReduction user{};
-    user.op = a.op;
-    user.type = a.type;
-    user.pack_type = (roles.in_place ? recv : send).type;
-    user.info = (roles.in_place ? recv : send).info;
-    call.reduce_user = &user;
-    if (!is_plain() || !user.info->dense) {
-        return reduce_prepared(state, call, a, send, recv, roles, &user);
+
+  private:
+    void set_user(const ReduceArgs& a) {
+        const TypedBuffer& elements = roles_.in_place ? recv_ : send_;
+        user_.op = a.op;
+        user_.type = a.type;
+        user_.pack_type = elements.type;
+        user_.info = elements.info;
+        call_.reduce_user = &user_;
     }
-    set_buffers(call, send, recv, roles);
-    return run_prepared(state, call, {});
+
+    TypedBuffer send_;
+    TypedBuffer recv_;
+    Roles roles_;
+    UserReduction user_{};
+    Staging staging_;
+    Verified verified_;
+    ReduceBuffers buffers_;
+};
+
+[[gnu::noinline]] Ended reduce_prepared(CommState& state, const tutti_call& call,
+                                        const ReduceArgs& a, TypedBuffer& send, TypedBuffer& recv,
+                                        const Roles& roles) {
+    return ReduceCall(state, call, a, std::move(send), std::move(recv), roles).run();
 }
 
 // What all ranks know alike of operator and elements.
@@ -226,7 +254,7 @@ int reduce_any(const ReduceArgs& a) {
         set_buffers(call, send, recv, roles);
         return run(*state, call, hand_over);
     }
-    const Ended ended = reduce_otherwise(*state, call, a, send, recv, roles);
+    const Ended ended = reduce_prepared(*state, call, a, send, recv, roles);
     return ended ? answer(a.comm, *ended) : by_the_rules(*state, call, hand_over);
 }
 

@@ -59,60 +59,18 @@ uint64_t bytes_of_derived(abi::Count count, abi::Datatype type) {
     return static_cast<uint64_t>(count) * static_cast<uint64_t>(size);
 }
 
-tutti_status run_and_count(CommState& state, const tutti_call& call, const uint64_t* preparing_ns) {
-    const uint64_t begin = now_ns();
-    const tutti_status status = tutti_run(state.team, &call);
-    const uint64_t took_ns = now_ns() - begin;
+void count_call(CommState& state, const tutti_call& call, tutti_status status, uint64_t took_ns) {
     note_watched(state, status, took_ns);
     const bool is_empty = call.bytes == 0 && call.collective != TUTTI_BARRIER;
-    if (!front.report || status != TUTTI_OK || is_empty) return status;
-    const uint64_t spent_ns = took_ns - (preparing_ns != nullptr ? *preparing_ns : 0);
+    if (!front.report || status != TUTTI_OK || is_empty) return;
     front.counters.count(static_cast<Kind>(call.collective), state.size, call.bytes,
-                         tutti_team_ran(state.team), spent_ns);
-    return status;
+                         tutti_team_ran(state.team), took_ns);
 }
 
-namespace {
-
-struct Preparing {
-    const tutti_call& call;
-    std::initializer_list<Preparation*> preparations;
-    Unready unready;
-    uint64_t spent_ns = 0;  // for the report
-};
-
-const char* prepare_all(void* user, const void** send, void** recv) {
-    auto& preparing = *static_cast<Preparing*>(user);
-    const uint64_t begin = front.report ? now_ns() : 0;
-    for (Preparation* one : preparing.preparations) {
-        if (one != nullptr) preparing.unready = one->before();
-        if (preparing.unready.status != abi::kSuccess) return preparing.unready.why;
-    }
-    *send = preparing.call.send;
-    *recv = preparing.call.recv;
-    if (front.report) preparing.spent_ns = now_ns() - begin;
-    return nullptr;
-}
-
-int status_of(const CommState& state, tutti_status ended, const Unready& unready) {
-    if (unready.status != abi::kSuccess) return unready.status;
-    return ended == TUTTI_OK ? abi::kSuccess : tell_failure(state, ended);
-}
-
-}  // namespace
-
-Ended run_prepared(CommState& state, tutti_call& call,
-                   std::initializer_list<Preparation*> preparations) {
-    Preparing preparing{call, preparations, {}};
-    call.prepare = preparations.size() > 0 ? prepare_all : nullptr;
-    call.prepare_user = &preparing;
-    const tutti_status ended = run_counted(state, call, &preparing.spent_ns);
-    if (ended == TUTTI_HOST) return std::nullopt;
-    int status = status_of(state, ended, preparing.unready);
-    for (size_t left = preparations.size(); left > 0; --left) {
-        Preparation* const one = preparations.begin()[left - 1];
-        if (one != nullptr) status = one->after(status);
-    }
+tutti_status run_and_count(CommState& state, const tutti_call& call) {
+    const uint64_t begin = now_ns();
+    const tutti_status status = tutti_run(state.team, &call);
+    count_call(state, call, status, now_ns() - begin);
     return status;
 }
 

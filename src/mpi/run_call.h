@@ -2,9 +2,6 @@
 // The two ways that a call can go, and the counting of both.
 #pragma once
 
-#include <initializer_list>
-#include <optional>
-
 #include "mpi/comm_state.h"
 #include "mpi/front.h"
 #include "mpi/host_calls.h"
@@ -21,13 +18,13 @@ int tell_failure(const CommState& state, tutti_status status);
 inline int run_failed(const CommState& state, tutti_status status) {
     return answer(state.comm, tell_failure(state, status));
 }
-tutti_status run_and_count(CommState& state, const tutti_call& call, const uint64_t* preparing_ns);
-// Counts the call, too. preparing_ns: what of the time is not the call's own, once it is over; may
-// be nullptr.
-inline tutti_status run_counted(CommState& state, const tutti_call& call,
-                                const uint64_t* preparing_ns = nullptr) {
+// A call that has ended, after so long a time in Tutti.
+void count_call(CommState& state, const tutti_call& call, tutti_status status, uint64_t took_ns);
+tutti_status run_and_count(CommState& state, const tutti_call& call);
+// Counts the call, too.
+inline tutti_status run_counted(CommState& state, const tutti_call& call) {
     if (front.counts_calls) [[unlikely]]
-        return run_and_count(state, call, preparing_ns);
+        return run_and_count(state, call);
     return tutti_run(state.team, &call);
 }
 
@@ -90,14 +87,6 @@ int run(CommState& state, const tutti_call& call, HandOver hand_over) {
         return abi::kSuccess;
     return status == TUTTI_HOST ? by_the_rules(state, call, hand_over) : run_failed(state, status);
 }
-
-// The status of a call, of which the caller has yet to be told by answer(); none where the rules
-// leave it to the host.
-using Ended = std::optional<int>;
-// A call that needs preparations, the outermost first; each may change `call`, and the last one
-// sets its buffers. nullptr is none; of none at all, the buffers are ready.
-Ended run_prepared(CommState& state, tutti_call& call,
-                   std::initializer_list<Preparation*> preparations);
 
 // Arguments that make no call, and that this host would not look at: one line, the error handler,
 // and the others are told.

@@ -296,6 +296,10 @@ tutti_status tutti_run(tutti_team* team, const tutti_call* call) {
     return team_of(team).run(*call);
 }
 
+tutti_status tutti_resume(tutti_team* team, const void* send, void* recv) {
+    return team_of(team).resume(send, recv);
+}
+
 tutti_status tutti_request_init(tutti_request* request, tutti_team* team, const tutti_call* call) {
     if (!request || !team || !call) return TUTTI_ERR_ARGUMENT;
     return team_of(team).init(*call, *new (request->bytes) Request);
@@ -386,6 +390,8 @@ const char* tutti_status_text(tutti_status status) {
             return "pending";
         case TUTTI_HOST:
             return "the embedder's own call";
+        case TUTTI_CHOSEN:
+            return "waits for its buffers";
         case TUTTI_ERR_ARGUMENT:
             return "malformed argument or setting";
         case TUTTI_ERR_MEMORY:

@@ -196,28 +196,33 @@ void InterNode::attend() {
     multicast_.attend();
 }
 
-void InterNode::start(select::Plan& plan, const exec::Arguments& arguments,
-                      bool has_spare_capacity) {
-    capacity_.is_spare = has_spare_capacity;
+void InterNode::take_on(select::Plan& plan) {
+    TUTTI_ASSERT(!is_under_way_, "one call at a time");
+    capacity_.is_spare = false;
     capacity_.is_given_up = false;
     capacity_.less = 0;
     // A plan for a team without: the group has failed, and in this call all do without it.
     if (!plan.shape.has_multicast && !is_helper(plan)) multicast_.went_without();
     count_wish(plan);
-    plans_.started(plan);
-    begin(plan, arguments);
+    begin(plan);
 }
 
-void InterNode::begin(const select::Plan& plan, const exec::Arguments& arguments) {
+void InterNode::begin(select::Plan& plan) {
     TUTTI_ASSERT(plan.is_reserved, "a call begins with its memory");
+    plans_.started(plan);
     shape_ = plan.shape;
     word_ = sign(plan.shape.collective, plan.shape.root, plan.shape.bytes);
     if (multicast_.team()) multicast_.route()->begin_call(call());
+    is_under_way_ = true;
+}
+
+void InterNode::start(const exec::Arguments& arguments, bool has_spare_capacity) {
+    TUTTI_ASSERT(is_under_way_, "a call is taken on first");
+    capacity_.is_spare = has_spare_capacity;
     exec::Arguments buffers = arguments;
     buffers.input_bytes = shape_.input_bytes(rank_);
     buffers.output_bytes = shape_.output_bytes(rank_);
-    executor_->start(*plan.program, call(), buffers, word_);
-    is_under_way_ = true;
+    executor_->start(*plans_.running(), call(), buffers, word_);
 }
 
 void InterNode::leave_to_host(const select::Plan& plan) {

@@ -117,13 +117,15 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
 
     // Makes the memory that a plan needs, before its first call.
     Result<Done> reserve(select::Plan& plan);
-    // Begins a call of a plan that has its memory; no other is under way.
+    // The next call runs by this plan, which has its memory: it has its number now, and stays with
+    // the plan, whatever fails from here on. No other is under way.
+    void take_on(select::Plan& plan);
+    // Starts that call, once its buffers are ready.
     // has_spare_capacity: it may become one of fewer bytes, where this rank has room for more than
     // others send it.
-    void start(select::Plan& plan, const exec::Arguments& arguments,
-               bool has_spare_capacity = false);
-    // See take_less(): the call that was withdrawn begins as one of what is sent.
-    void restart(select::Plan& plan, const exec::Arguments& arguments);
+    void start(const exec::Arguments& arguments, bool has_spare_capacity = false);
+    // See take_less(): the call that was withdrawn is taken on again as one of what is sent.
+    void take_on_again(select::Plan& plan);
     // Calls in which nothing is sent, but those for whom they are other calls will notice: one of
     // no bytes, and one that is the embedder's.
     void pass(const node::Call& call) { sign(call.collective, call.root, 0); }
@@ -134,12 +136,14 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     void cancel() {
         const auto held = hold();
         executor_->cancel();
+        is_under_way_ = false;
     }
     Step step() {
         const Step step = multicast_.team() ? step_multicast() : executor_->step();
         if (step == Step::kDone) is_under_way_ = false;
         return step;
     }
+    // From take_on() to the end.
     [[nodiscard]] bool is_under_way() const { return is_under_way_; }
     // ---- this rank has more room than is sent (receive_capacity.cpp) ----
     // Others run the call under way as this one, of fewer bytes, and so shall this rank: false
@@ -220,7 +224,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     void watch_for_others(bool is_wanted) override { multicast_.watch_for_others(is_wanted); }
     Step step_under_lock();
     transport::CallWord sign(tutti_collective collective, uint32_t root, uint64_t bytes);
-    void begin(const select::Plan& plan, const exec::Arguments& arguments);
+    void begin(select::Plan& plan);
     // Never by multicast, and no call of the embedder's.
     [[nodiscard]] bool is_helper(const select::Plan& plan) const {
         return &plan == &helpers_.check || &plan == &helpers_.barrier ||

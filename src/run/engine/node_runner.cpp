@@ -64,18 +64,19 @@ Runner::Begun NodeRunner::begin(Request& request) {
         leave_to_host(request);
         return Begun::kHost;
     }
-    if (request.op.call.bytes > 0) {
-        if (const char* why = prepare(request)) return fail(TUTTI_ERR_MEMORY, why);
-    }
-    const node::Algorithm* named = answer.value().algorithm;
-    if (!named) {
+    chosen_ = answer.value().algorithm;
+    if (chosen_) request.ran = chosen_->name;
+    return request.awaits_buffers() ? Begun::kChosen : start_chosen(request);
+}
+
+Runner::Begun NodeRunner::start_chosen(Request& request) {
+    if (!chosen_) {
         const Begun begun = begin(request.op);
         if (begun == Begun::kRuns) op_ = &request.op;
         return begun;
     }
-    request.ran = named->name;
     op_ = &request.op;
-    node::start(node_, *op_, *named);
+    node::start(node_, *op_, *chosen_);
     return Begun::kRuns;
 }
 

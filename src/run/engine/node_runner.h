@@ -32,6 +32,7 @@ class NodeRunner final : public Runner {
     void ring_done(const node::Op& op);
 
     Begun begin(Request& request) override;
+    Begun start_chosen(Request& request) override;
     void begin_cards(const CallCard& mine, std::span<CallCard> all) override;
     void begin_comparison(const node::Call& call) override;
     Step step() override;
@@ -54,6 +55,7 @@ class NodeRunner final : public Runner {
     node::Team& node_;
     std::unique_ptr<select::NodeChoice> choice_;  // where rules say something
     node::Op* op_ = nullptr;                      // under way
+    const node::Algorithm* chosen_ = nullptr;     // for the next call; nullptr: the node level's
     node::Op exchange_;                           // of the cards, and of what is compared
     bool has_slept_ = false;                      // in the call under way
 };

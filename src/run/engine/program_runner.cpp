@@ -43,28 +43,12 @@ Runner::Begun ProgramRunner::begin(Request& request) {
         return Begun::kDone;
     }
     request_ = &request;
-    is_prepared_ = !request.prepare_buffers || request.op.call.bytes == 0;
-    return begin_plan();
-}
-
-// What prepares may take long, and is not done under the lock. The choice is made anew after it:
-// meanwhile multicast may have failed. A call that runs here does so without multicast, too.
-Runner::Begun ProgramRunner::begin_plan() {
-    const Begun begun = begin_chosen();
-    if (begun != Begun::kRuns || phase_ != Phase::kRunning || is_prepared_) return begun;
-    if (const char* why = prepare(*request_)) return fail(TUTTI_ERR_MEMORY, why);
-    is_prepared_ = true;
-    return begin_chosen();
-}
-
-// Starts it only where its buffers are ready. All under one lock: between choice and start nobody
-// may decide that this call does without multicast.
-Runner::Begun ProgramRunner::begin_chosen() {
-    const auto held = inter_node_->hold();
     phase_ = Phase::kRunning;
+    // Between the choice and take_on() nobody may decide that this call does without multicast.
+    const auto held = inter_node_->hold();
     bool is_undecided = false;
     const auto found = members_.context.fund().with([&]() -> Result<select::Plan*> {
-        auto plan = inter_node_->plan(shape_of(*request_, members_.size), request_->way);
+        auto plan = inter_node_->plan(shape_of(request, members_.size), request.way);
         if (!plan || plan.value()->is_host) return plan;
         is_undecided = inter_node_->is_undecided(*plan.value());
         if (is_undecided) return plan;
@@ -73,39 +57,54 @@ Runner::Begun ProgramRunner::begin_chosen() {
     });
     if (!found) return fail(found.error());
     select::Plan& plan = *found.value();
-    request_->ran = plan.name;
+    request.ran = plan.name;
     if (plan.is_host) {
         inter_node_->leave_to_host(plan);
         return Begun::kHost;
     }
     if (is_undecided) {
         phase_ = Phase::kDeciding;
-    } else if (is_prepared_) {
-        const node::Call& call = request_->op.call;
-        ask_end_ns_ = 0;
-        const bool receives = has_rooted_blocks(call.collective) &&
-                              !is_sender(call.collective, members_.rank, call.root);
-        inter_node_->start(plan, arguments_of(call, members_.rank), receives && !call.is_whole);
+        return Begun::kUndecided;
     }
+    inter_node_->take_on(plan);
+    if (request.awaits_buffers()) return Begun::kChosen;
+    start();
     return Begun::kRuns;
+}
+
+// Multicast may have failed since: the call goes on by messages then, as if it had begun before.
+Runner::Begun ProgramRunner::start_chosen(Request&) {
+    const auto held = inter_node_->hold();
+    start();
+    return Begun::kRuns;
+}
+
+void ProgramRunner::start() {
+    const node::Call& call = request_->op.call;
+    ask_end_ns_ = 0;
+    const bool receives =
+        has_rooted_blocks(call.collective) && !is_sender(call.collective, members_.rank, call.root);
+    inter_node_->start(arguments_of(call, members_.rank), receives && !call.is_whole);
 }
 
 void ProgramRunner::begin_cards(const CallCard& mine, std::span<CallCard> all) {
     const exec::Arguments cards{
         reinterpret_cast<const std::byte*>(&mine), reinterpret_cast<std::byte*>(all.data()), {}};
     const auto held = inter_node_->hold();
-    inter_node_->start(inter_node_->check_plan(), cards);  // reserved with the team
+    inter_node_->take_on(inter_node_->check_plan());  // reserved with the team
+    inter_node_->start(cards);
 }
 
 void ProgramRunner::begin_meeting() {
     const auto held = inter_node_->hold();
-    inter_node_->start(inter_node_->barrier_plan(), {});  // reserved with the team
+    inter_node_->take_on(inter_node_->barrier_plan());  // reserved with the team
+    inter_node_->start({});
 }
 
 void ProgramRunner::begin_comparison(const node::Call& call) {
     const auto held = inter_node_->hold();
-    // Reserved with the team.
-    inter_node_->start(inter_node_->comparison_plan(), arguments_of(call, members_.rank));
+    inter_node_->take_on(inter_node_->comparison_plan());  // reserved with the team
+    inter_node_->start(arguments_of(call, members_.rank));
 }
 
 Step ProgramRunner::step() {
@@ -179,17 +178,11 @@ Step ProgramRunner::step_decision() {
         case transport::State::kPending:
             return Step::kBlocked;
         case transport::State::kDone:
-            return begin_decided();
+            return Step::kDone;
         case transport::State::kFailed:
             break;
     }
     return fail_step(TUTTI_ERR_NETWORK, kNoWayOn);
-}
-
-Step ProgramRunner::begin_decided() {
-    const Begun begun = begin_plan();
-    TUTTI_ASSERT(begun != Begun::kHost, "what multicasts is not the host's without them either");
-    return begun == Begun::kFailed ? Step::kFailed : Step::kAdvanced;
 }
 
 Step ProgramRunner::step_settling() {
@@ -255,7 +248,8 @@ Step ProgramRunner::begin_less() {
     }
     phase_ = Phase::kRunning;
     request_->ran = found.value()->name;
-    inter_node_->restart(*found.value(), arguments_of(call, members_.rank));
+    inter_node_->take_on_again(*found.value());
+    inter_node_->start(arguments_of(call, members_.rank), true);
     return Step::kAdvanced;
 }
 

@@ -20,6 +20,7 @@ class ProgramRunner final : public Runner {
     ~ProgramRunner() override;
 
     Begun begin(Request& request) override;
+    Begun start_chosen(Request& request) override;
     void begin_cards(const CallCard& mine, std::span<CallCard> all) override;
     void begin_meeting() override;
     void begin_comparison(const node::Call& call) override;
@@ -47,11 +48,9 @@ class ProgramRunner final : public Runner {
         kSettling,
         kWithdrawing  // others send less than there is room for: the call begins anew
     };
-    Begun begin_plan();
-    Begun begin_chosen();
+    void start();
     Step step_program();
     Step step_decision();
-    Step begin_decided();
     Step step_settling();
     Step step_failure();
     bool finds_less();
@@ -65,7 +64,6 @@ class ProgramRunner final : public Runner {
     Members& members_;
     std::unique_ptr<InterNode> inter_node_;
     Request* request_ = nullptr;  // of the call under way
-    bool is_prepared_ = false;    // its buffers are ready
     Phase phase_ = Phase::kRunning;
     uint64_t ask_end_ns_ = 0;  // 0: nothing is asked
     Why why_;                  // the ranks disagree

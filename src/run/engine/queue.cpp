@@ -41,8 +41,26 @@ void Queue::begin_main(Request& request) {
     request.stage = Request::Stage::kRunning;
     const bool is_foreign = checks() && request.card.label[0] != '\0';
     if (is_foreign) return finish(request, TUTTI_OK);
-    switch (runner_->begin(request)) {
+    begun(request, runner_->begin(request));
+}
+
+void Queue::start_chosen() {
+    TUTTI_ASSERT(front_ && front_->stage == Request::Stage::kChosen, "buffers are for that");
+    front_->status = TUTTI_PENDING;
+    front_->stage = Request::Stage::kRunning;
+    begun(*front_, runner_->start_chosen(*front_));
+}
+
+void Queue::begun(Request& request, Runner::Begun begun) {
+    switch (begun) {
         case Runner::Begun::kRuns:
+            return;
+        case Runner::Begun::kUndecided:
+            request.stage = Request::Stage::kDeciding;
+            return;
+        case Runner::Begun::kChosen:
+            request.stage = Request::Stage::kChosen;
+            request.status = TUTTI_CHOSEN;
             return;
         case Runner::Begun::kDone:
             return finish(request, TUTTI_OK);
@@ -94,9 +112,12 @@ void Queue::finish(Request& request, tutti_status status) {
 
 // The call in front is done: on to what follows it.
 void Queue::finish_front() {
-    if (front_->stage != Request::Stage::kChecking) return finish(*front_, TUTTI_OK);
+    const bool is_checking = front_->stage == Request::Stage::kChecking;
+    if (!is_checking && front_->stage != Request::Stage::kDeciding) {
+        return finish(*front_, TUTTI_OK);
+    }
     if (members_.is_broken()) return finish(*front_, members_.broken);
-    compare_cards(*front_);
+    is_checking ? compare_cards(*front_) : begin_main(*front_);
 }
 
 // The error of a plan that cannot be made is the same on all ranks; what is this rank's own, the
@@ -112,7 +133,7 @@ void Queue::fail_front() {
 }
 
 bool Queue::advance() {
-    if (!front_) return false;
+    if (!front_ || front_->stage == Request::Stage::kChosen) return false;
     switch (runner_->step()) {
         case Step::kBlocked:
             return false;

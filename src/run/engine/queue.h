@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The requests of a team, one after the other: each goes through its stages (are the members in
-// step? TUTTI_CHECK: do they call the same? the call itself). Nothing waits inside.
+// The requests of a team, one after the other: each goes through its stages (TUTTI_CHECK: do the
+// members call the same? What runs it? Are its buffers ready? The call itself). Nothing waits
+// inside.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,8 @@ class Queue {
     void put_in_front(Request& request);
     // Moves the request in front a little. True if anything moved.
     bool advance();
+    // The request in front, which is chosen, has its buffers.
+    void start_chosen();
     // The team has broken down: so ends the request in front, if there is one.
     void end_front() {
         if (front_) finish(*front_, members_.broken);
@@ -47,6 +50,7 @@ class Queue {
   private:
     void begin(Request& request);
     void begin_main(Request& request);
+    void begun(Request& request, Runner::Begun begun);
     [[nodiscard]] bool is_tolerable(uint32_t rank) const;
     void compare_cards(Request& request);
     void finish_front();

@@ -52,12 +52,11 @@ transport::State InterNode::retract() {
     return state;
 }
 
-void InterNode::restart(select::Plan& plan, const exec::Arguments& arguments) {
+void InterNode::take_on_again(select::Plan& plan) {
     capacity_.word = word_;
     capacity_.is_given_up = true;
     capacity_.less = 0;
-    plans_.started(plan);
-    begin(plan, arguments);
+    begin(plan);
 }
 
 // Gather and scatter have one lane. Who has sent as much as there was room for does not run what

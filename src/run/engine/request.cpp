@@ -55,20 +55,14 @@ tutti_status describe(const tutti_call& call, uint32_t ranks, node::Isa isa, Req
     }
     request.commutes = call.op != TUTTI_OP_USER || call.commutes != 0;
     request.is_exact = !is_reduction(call.collective) || is_exact(call.op, call.dtype);
-    request.prepare_buffers = call.prepare;
-    request.prepare_user = call.prepare_user;
+    request.buffers_later = call.buffers_later != 0;
     request.ran = nullptr;
     return TUTTI_OK;
 }
 
-const char* prepare(Request& request) {
-    if (!request.prepare_buffers) return nullptr;
-    const void* send = nullptr;
-    void* recv = nullptr;
-    const char* why = request.prepare_buffers(request.prepare_user, &send, &recv);
+void set_buffers(Request& request, const void* send, void* recv) {
     request.op.call.send = sent(send);
     request.op.call.recv = received(recv);
-    return why;
 }
 
 CallCard card_of(const tutti_call& call, const Request& request) {

@@ -29,27 +29,38 @@ struct CallCard {
 // Can be started again when it is complete.
 struct Request {
     Team* team = nullptr;
-    Team* track = nullptr;  // of the last start: see tracks.h
-    node::Op op;            // op.call is the call
-    bool commutes = true;   // the operator of a reduction
-    bool is_exact = true;   // see is_exact(); true of all else
-    uint32_t way = 0;       // that live tuning says (select::Way::force), of a blocking call
-    CallCard card;          // TUTTI_CHECK only
-    // See tutti_call. nullptr: the buffers are ready.
-    const char* (*prepare_buffers)(void* user, const void** send, void** recv) = nullptr;
-    void* prepare_user = nullptr;
-    const char* ran = nullptr;  // what runs it; nullptr: what the node level chooses
-    node::Call described;       // as it is to be started
-    enum class Stage { kIdle, kQueued, kChecking, kRunning } stage = Stage::kIdle;
+    Team* track = nullptr;       // of the last start: see tracks.h
+    node::Op op;                 // op.call is the call
+    bool commutes = true;        // the operator of a reduction
+    bool is_exact = true;        // see is_exact(); true of all else
+    uint32_t way = 0;            // that live tuning says (select::Way::force), of a blocking call
+    CallCard card;               // TUTTI_CHECK only
+    bool buffers_later = false;  // see tutti_call
+    const char* ran = nullptr;   // what runs it; nullptr: what the node level chooses
+    node::Call described;        // as it is to be started
+    enum class Stage {
+        kIdle,
+        kQueued,
+        kChecking,
+        kDeciding,  // what runs it
+        kChosen,    // waits for its buffers
+        kRunning
+    } stage = Stage::kIdle;
     tutti_status status = TUTTI_OK;
     Request* next = nullptr;  // in the team's queue
+
+    [[nodiscard]] bool awaits_buffers() const { return buffers_later && op.call.bytes > 0; }
+    // Nothing moves it on but its owner.
+    [[nodiscard]] bool is_at_rest() const {
+        return stage == Stage::kIdle || stage == Stage::kChosen;
+    }
 };
 
 // TUTTI_OK, or TUTTI_ERR_ARGUMENT: the call of a team of so many ranks is malformed. Sets all that
 // follows from the call alone.
 tutti_status describe(const tutti_call& call, uint32_t ranks, node::Isa isa, Request& request);
-// Of a call that will run, before its buffers are read: why this member cannot go on, or nullptr.
-const char* prepare(Request& request);
+// Of a call that is chosen.
+void set_buffers(Request& request, const void* send, void* recv);
 // Whatever the order of operands and the parentheses: the result has the same bits. Minima and
 // maxima of floating point depend on them where there are NaNs, or zeros of either sign.
 bool is_exact(tutti_op op, tutti_dtype dtype);

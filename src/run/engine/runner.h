@@ -48,11 +48,15 @@ class Runner {
     // ---- a call, from its beginning to its end; one at a time ----
     enum class Begun {
         kRuns,
-        kDone,   // there is nothing to move: it has its number, and is over
-        kHost,   // the rules leave it to the embedder: it has its number, and is over here
-        kFailed  // see failure()
+        kUndecided,  // what runs it hangs on others: step() until that is done, then begin() again
+        kChosen,     // it runs here, by what is chosen, once start_chosen() has its buffers
+        kDone,       // there is nothing to move: it has its number, and is over
+        kHost,       // the rules leave it to the embedder: it has its number, and is over here
+        kFailed      // see failure()
     };
     virtual Begun begin(Request& request) = 0;
+    // Only kRuns, kDone or kFailed.
+    virtual Begun start_chosen(Request& request) = 0;
     // Instead of a call: everybody's card goes to everybody.
     virtual void begin_cards(const CallCard& mine, std::span<CallCard> all) = 0;
     // No call: all members meet, whatever rules say of barriers.

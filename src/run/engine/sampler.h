@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/facts.h"
@@ -50,6 +51,11 @@ class Sampler {
     };
     Look begin(const Request& request);
     void end(const Look& look, tutti_status status);
+    // The call is chosen, and waits for its buffers; then it is over.
+    void put_aside(const Look& look) { aside_ = look; }
+    void end_put_aside(tutti_status status) {
+        if (aside_) end(*std::exchange(aside_, std::nullopt), status);
+    }
 
     // ---- of those that run by a plan ----
     void choose_following(Request& request) const;
@@ -79,6 +85,7 @@ class Sampler {
     std::unique_ptr<Duty> read_clocks_;
     std::optional<select::Live> live_;
     std::optional<select::Follow> follow_;
+    std::optional<Look> aside_;
     bool has_followed_ = false;  // some did: nothing that the user says kept them
     bool is_after_comparison_ = false;
 };

@@ -82,7 +82,7 @@ inline tutti_status Team::run_quickly(const tutti_call& call, uint32_t way) {
     if (way != 0 || short_->is_ruled(run_.op.call)) {
         return short_->leaves_to_host(run_) ? TUTTI_HOST : run_slowly(call);
     }
-    if (run_.prepare_buffers) return run_slowly(call);
+    if (run_.buffers_later) return run_slowly(call);
     return run_short();
 }
 
@@ -112,7 +112,7 @@ tutti_status Team::run_sampled(const tutti_call& call) {
     const Sampler::Look look = sampler_->begin(run_);
     run_.way = look.way;
     const tutti_status status = run_quickly(call, look.way);
-    sampler_->end(look, status);
+    status == TUTTI_CHOSEN ? sampler_->put_aside(look) : sampler_->end(look, status);
     return status;
 }
 
@@ -136,6 +136,24 @@ tutti_status Team::run_described() {
         status = waits_.wait_for(run_);
     }
     return ended(status);
+}
+
+tutti_status Team::resume(const void* send, void* recv) {
+    Team& track = *last_;
+    tutti_status status = TUTTI_OK;
+    {
+        const HeldTeam held(track);
+        Request& chosen = track.run_;
+        if (chosen.stage == Request::Stage::kChosen) {
+            set_buffers(chosen, send, recv);
+            track.queue_.start_chosen();
+        } else if (!chosen.buffers_later || chosen.status >= TUTTI_OK) {
+            return TUTTI_ERR_ARGUMENT;  // and no call that has failed meanwhile
+        }
+        status = track.waits_.wait_for(chosen);
+    }
+    if (sampler_) sampler_->end_put_aside(status);
+    return track.ended(status);
 }
 
 tutti_status Team::check_foreign(const char* label) {
@@ -171,7 +189,7 @@ tutti_status Team::ended(tutti_status status) {
 // ---- requests ----------------------------------------------------------------------------------
 
 tutti_status Team::init(const tutti_call& call, Request& request) {
-    if (members_.is_in_turn) return TUTTI_ERR_ARGUMENT;
+    if (members_.is_in_turn || call.buffers_later != 0) return TUTTI_ERR_ARGUMENT;
     const tutti_status status = describe(call, request);
     request.described = request.op.call;
     return status;

@@ -66,6 +66,8 @@ class Team {
     tutti_status init(const tutti_call& call, Request& request);
     // The short way for a blocking call: describe, start, wait.
     tutti_status run(const tutti_call& call);
+    // Goes on with that call, which is chosen: see tutti_resume().
+    tutti_status resume(const void* send, void* recv);
     // TUTTI_CHECK for a call that the embedder runs itself.
     tutti_status check_foreign(const char* label);
     // Requests run in the order of their start, one at a time on each track. Waits of others move

@@ -18,7 +18,7 @@ constexpr uint64_t kWatchOthersAfterNs = 1'000'000'000;
 
 tutti_status WaitLoop::wait_for(Request& request, uint32_t polls) {
     Waiter waiter(members_.policy, members_.context.clock(), progressed_ns_, polls);
-    while (request.stage != Request::Stage::kIdle) {
+    while (!request.is_at_rest()) {
         if (queue_.advance()) {
             waiter.reset();
         } else {

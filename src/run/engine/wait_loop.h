@@ -30,7 +30,7 @@ class WaitLoop {
         control_ = &control;
     }
 
-    // The request's status when it is complete. polls: fruitless ones just before.
+    // The request's status when it is complete or chosen. polls: fruitless ones just before.
     tutti_status wait_for(Request& request, uint32_t polls = 0);
     // A blocking call is over, or a wait.
     void call_done() {

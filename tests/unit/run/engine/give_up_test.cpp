@@ -184,9 +184,9 @@ TEST(Hosts, AFailedMessageIsNotedToAll) {
     });
 }
 
-// Rank 0 takes no part in the second call, while the last rank waits in the first for the one
-// before, which is late; between them is one of rank 0's host.
-void fail_later(const char* hosts, uint32_t ranks, const std::function<void(tutti_call&)>& spoil) {
+// Rank 0 gives up before the second call, or in it, while the last rank waits in the first for the
+// one before, which is late. Between them is one of rank 0's host.
+void fail_later(const char* hosts, uint32_t ranks, bool is_chosen) {
     const ContextPtr context = make_context({hosts, "TUTTI_MCAST=off", "TUTTI_BCAST=chain"});
     Meeting meeting(ranks);
     Mailbox mailbox(ranks, size_t{1} << 20);  // nobody waits for who has sent
@@ -206,19 +206,22 @@ void fail_later(const char* hosts, uint32_t ranks, const std::function<void(tutt
         tutti_team* team = made.team.get();
         EXPECT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
         EXPECT_EQ(data[0], 7u);
-        if (rank == 0) spoil(call);
-        EXPECT_EQ(tutti_run(team, &call), TUTTI_ERR_MEMORY);
+        if (rank == 0) {
+            call.buffers_later = 1;
+            if (is_chosen) EXPECT_EQ(tutti_run(team, &call), TUTTI_CHOSEN);
+            tutti_team_give_up(team, "it has had enough");
+        } else {
+            EXPECT_EQ(tutti_run(team, &call), TUTTI_ERR_MEMORY);
+        }
         if (rank == 0) has_failed.store(true);
     });
 }
 
 TEST(Hosts, WhatFailsLaterEndsNoCallBefore) {
-    // Before the call has its number, as where there is no memory to pack data.
-    const auto spoil = [](tutti_call& call) {
-        call.prepare = [](void*, const void**, void**) { return "it has had enough"; };
-    };
-    fail_later("TUTTI_HOSTS=3", 3, spoil);
-    fail_later("TUTTI_HOSTS=2:round-robin", 4, spoil);
+    for (const bool is_chosen : {false, true}) {
+        fail_later("TUTTI_HOSTS=3", 3, is_chosen);
+        fail_later("TUTTI_HOSTS=2:round-robin", 4, is_chosen);
+    }
 }
 
 }  // namespace
