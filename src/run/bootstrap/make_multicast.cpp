@@ -322,7 +322,7 @@ Report MulticastMaker::join_group() {
 void MulticastMaker::prepare_meter() {
     const Settings& settings = context_.settings();
     if (settings.mcast.choice == McastChoice::kOn && settings.price != PriceChoice::kOn) return;
-    if (inter_node_.message_speed().mbit != 0) return;  // measured before
+    if (inter_node_.planner().message_speed().mbit != 0) return;  // measured before
     if (partner_node() >= placement_.nodes()) return;
     meter_.emplace(inter_node_, context_.clock(), all_.rank, carriers_[partner_node()]);
 }
@@ -431,7 +431,7 @@ Result<Done> MulticastMaker::probe() {
     uint64_t code_bytes_per_s = UINT64_MAX;
     uint64_t round_trip_ns = 0;
     uint64_t latency_ns = 0;
-    sched::Speed message = inter_node_.message_speed();
+    sched::Speed message = inter_node_.planner().message_speed();
     for (const Finding& one : findings.value()) {
         is_good &= one.obstacle == Obstacle::kNone;
         if (one.bytes_per_s > 0) slowest = std::min(slowest, one.bytes_per_s);

@@ -282,7 +282,7 @@ Result<Done> TeamMaker::name_hosts() {
 void TeamMaker::await_speed() {
     if (!params_.multicast_later || !may_measure(context_.settings(), context_.rules())) return;
     team_->agenda().add(std::make_unique<SpeedDuty>(*team_, nodes_));
-    inter_node_->await_speed();
+    inter_node_->planner().await_speed();
 }
 
 // A report of trouble is about the team as a whole: whoever has no multicast goes without.

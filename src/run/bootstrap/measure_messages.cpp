@@ -129,12 +129,12 @@ SpeedDuty::SpeedDuty(engine::Team& team, std::vector<uint64_t> nodes)
 
 bool SpeedDuty::is_due() {
     const auto held = team_.inter_node()->hold();
-    return team_.inter_node()->is_speed_due();
+    return team_.inter_node()->planner().is_speed_due();
 }
 
 tutti_status SpeedDuty::run() {
     has_run_ = true;
-    const tutti_status met = team_.meet();
+    const tutti_status met = team_.own_calls().meet();
     if (met != TUTTI_OK) return met;
     engine::InterNode& inter_node = *team_.inter_node();
     MessageTrial trial(team_, hosts_);

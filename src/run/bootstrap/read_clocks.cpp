@@ -153,7 +153,7 @@ tutti_status ClockDuty::run() {
     Clock& clock = team_.context().clock();
     engine::Arrivals& arrivals = team_.sampler()->arrivals();
     const uint64_t begin_ns = clock.now_ns();
-    const tutti_status met = team_.meet();
+    const tutti_status met = team_.own_calls().meet();
     if (met != TUTTI_OK) return met;
     ClockTrial trial(team_);
     const auto found = trial.find_out();

@@ -25,11 +25,11 @@ void tell_return(engine::InterNode& inter_node, const engine::Members& members) 
 // All members are in the same call of their own, and what a failure of multicast has left is done.
 tutti_status begin_try(engine::Team& team) {
     engine::InterNode& inter_node = *team.inter_node();
-    const tutti_status met = team.meet();
+    const tutti_status met = team.own_calls().meet();
     if (met != TUTTI_OK || !inter_node.multicast().is_lost()) return met;
     // All members are in the try and move the recovery on, so it ends. A member that has ended it
     // has no message of it under way, which the next group's recovery could take for its own.
-    const tutti_status settled = team.settle_multicast();
+    const tutti_status settled = team.own_calls().settle_multicast();
     if (settled == TUTTI_OK) inter_node.multicast().retire();
     return settled;
 }

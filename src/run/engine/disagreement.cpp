@@ -70,7 +70,7 @@ Why why_disagreed(const InterNode& inter_node, const transport::Disagreement& wi
     }
     Why why;
     std::snprintf(why.text, sizeof why.text, "call %u is %s, but %s", inter_node.call(),
-                  text_of(mine).text, inter_node.executor().error().c_str());
+                  text_of(mine).text, inter_node.track().executor().error().c_str());
     return why;
 }
 

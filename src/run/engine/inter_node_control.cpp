@@ -27,7 +27,7 @@ constexpr uint32_t kTellingsMax = 64;
 
 bool InterNodeControl::tell(tutti_status status, const char* text) {
     // A call that is not under way here has not begun, or is over.
-    const uint32_t call = inter_node_.call() + (inter_node_.is_under_way() ? 0 : 1);
+    const uint32_t call = inter_node_.call() + (inter_node_.track().is_under_way() ? 0 : 1);
     const bool is_cause = tell_node(status, text, call);
     notes::Note note;
     note.kind = notes::Note::Kind::kGaveUp;
@@ -92,8 +92,8 @@ void InterNodeControl::hear(const notes::Note& note, bool is_in_call) {
 // Members that this rank waits for: those that a node operation lacks, and those at the other end
 // of messages.
 std::vector<uint32_t> InterNodeControl::waits_for() {
-    std::vector<uint32_t> ranks = inter_node_.executor().waits_for();
-    if (const node::Op* op = inter_node_.executor().node_op()) {
+    std::vector<uint32_t> ranks = inter_node_.track().executor().waits_for();
+    if (const node::Op* op = inter_node_.track().executor().node_op()) {
         const topo::Placement& placement = inter_node_.placement();
         const auto members = placement.members(placement.node_of(members_.rank));
         for (const node::Rank i : node::not_arrived(members_.node, *op)) {
@@ -153,7 +153,7 @@ void InterNodeControl::disagree(const node::Op& op, const node::Disagreement& wi
     // Parts have numbers of their own; what a person knows is the call.
     node::CallNote theirs = with.note;
     theirs.number = mine.number;
-    if (with.is_known && inter_node_.take_less(theirs)) return;
+    if (with.is_known && inter_node_.track().take_less(theirs)) return;
     const topo::Placement& placement = inter_node_.placement();
     const uint32_t rank = placement.members(placement.node_of(members_.rank))[with.rank];
     const Why why =
@@ -209,14 +209,14 @@ bool InterNodeControl::goes_on(const notes::CallLog::Difference& found, uint32_t
     if (!found.is_known || !notes::goes_together(mine, members_.rank, found.theirs, from)) {
         return false;
     }
-    const bool is_source = mine.collective == TUTTI_GATHER || from == inter_node_.root();
+    const bool is_source = mine.collective == TUTTI_GATHER || from == inter_node_.track().root();
     const bool gets_less = is_source && found.theirs.bytes < mine.bytes;
     return !gets_less ||
-           (found.number == inter_node_.call() && inter_node_.take_less(found.theirs));
+           (found.number == inter_node_.call() && inter_node_.track().take_less(found.theirs));
 }
 
 void InterNodeControl::look_for_less() {
-    const transport::Disagreement with = inter_node_.look_for_unexpected();
+    const transport::Disagreement with = inter_node_.track().look_for_unexpected();
     if (!with.is_there) return;
     break_off(TUTTI_ERR_MISMATCH, why_disagreed(inter_node_, with).text);
 }

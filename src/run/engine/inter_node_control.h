@@ -31,7 +31,7 @@ class InterNodeControl final : public Control {
     bool tell(tutti_status status, const char* text) override;
     void hear_far(const node::Call* call) override;
     [[nodiscard]] uint32_t calls_begun() const override { return inter_node_.call(); }
-    [[nodiscard]] bool is_under_way() const override { return inter_node_.is_under_way(); }
+    [[nodiscard]] bool is_under_way() const override { return inter_node_.track().is_under_way(); }
 
   private:
     void hear_all(bool is_in_call);

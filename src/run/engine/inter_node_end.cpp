@@ -19,10 +19,9 @@ bool InterNode::retire(bool is_sound) {
         {
             // Another thread may help this team on.
             const auto held = hold();
-            executor_.reset();
+            track_.detach();
         }
-        plans_.forget();
-        helpers_ = {};
+        planner_.forget();
     }
     return false;
 }

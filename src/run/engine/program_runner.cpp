@@ -29,7 +29,10 @@ constexpr const char* kNoWayOn = "cannot go on after multicast failed";
 }  // namespace
 
 ProgramRunner::ProgramRunner(Members& members, std::unique_ptr<InterNode> inter_node)
-    : members_(members), inter_node_(std::move(inter_node)) {}
+    : members_(members),
+      inter_node_(std::move(inter_node)),
+      planner_(inter_node_->planner()),
+      track_(inter_node_->track()) {}
 
 ProgramRunner::~ProgramRunner() {
     inter_node_->notes().drain();
@@ -39,7 +42,7 @@ ProgramRunner::~ProgramRunner() {
 
 Runner::Begun ProgramRunner::begin(Request& request) {
     if (request.op.call.is_empty()) {
-        inter_node_->pass(request.op.call);
+        track_.pass(request.op.call);
         return Begun::kDone;
     }
     request_ = &request;
@@ -48,25 +51,25 @@ Runner::Begun ProgramRunner::begin(Request& request) {
     const auto held = inter_node_->hold();
     bool is_undecided = false;
     const auto found = members_.context.fund().with([&]() -> Result<select::Plan*> {
-        auto plan = inter_node_->plan(shape_of(request, members_.size), request.way);
+        auto plan = planner_.plan(shape_of(request, members_.size), request.way);
         if (!plan || plan.value()->is_host) return plan;
-        is_undecided = inter_node_->is_undecided(*plan.value());
+        is_undecided = planner_.is_undecided(*plan.value());
         if (is_undecided) return plan;
-        auto reserved = inter_node_->reserve(*plan.value());
+        auto reserved = track_.reserve(*plan.value());
         return reserved ? plan : Result<select::Plan*>(reserved.error());
     });
     if (!found) return fail(found.error());
     select::Plan& plan = *found.value();
     request.ran = plan.name;
     if (plan.is_host) {
-        inter_node_->leave_to_host(plan);
+        track_.leave_to_host(plan);
         return Begun::kHost;
     }
     if (is_undecided) {
         phase_ = Phase::kDeciding;
         return Begun::kUndecided;
     }
-    inter_node_->take_on(plan);
+    track_.take_on(plan);
     if (request.awaits_buffers()) return Begun::kChosen;
     start();
     return Begun::kRuns;
@@ -84,27 +87,27 @@ void ProgramRunner::start() {
     ask_end_ns_ = 0;
     const bool receives =
         has_rooted_blocks(call.collective) && !is_sender(call.collective, members_.rank, call.root);
-    inter_node_->start(arguments_of(call, members_.rank), receives && !call.is_whole);
+    track_.start(arguments_of(call, members_.rank), receives && !call.is_whole);
 }
 
 void ProgramRunner::begin_cards(const CallCard& mine, std::span<CallCard> all) {
     const exec::Arguments cards{
         reinterpret_cast<const std::byte*>(&mine), reinterpret_cast<std::byte*>(all.data()), {}};
     const auto held = inter_node_->hold();
-    inter_node_->take_on(inter_node_->check_plan());  // reserved with the team
-    inter_node_->start(cards);
+    track_.take_on(planner_.helpers().check);  // reserved with the team
+    track_.start(cards);
 }
 
 void ProgramRunner::begin_meeting() {
     const auto held = inter_node_->hold();
-    inter_node_->take_on(inter_node_->barrier_plan());  // reserved with the team
-    inter_node_->start({});
+    track_.take_on(planner_.helpers().barrier);  // reserved with the team
+    track_.start({});
 }
 
 void ProgramRunner::begin_comparison(const node::Call& call) {
     const auto held = inter_node_->hold();
-    inter_node_->take_on(inter_node_->comparison_plan());  // reserved with the team
-    inter_node_->start(arguments_of(call, members_.rank));
+    track_.take_on(planner_.helpers().comparison);  // reserved with the team
+    track_.start(arguments_of(call, members_.rank));
 }
 
 Step ProgramRunner::step() {
@@ -119,7 +122,7 @@ Step ProgramRunner::step() {
             break;
     }
     // A note has told of it. No step before that: what came in it would be lost.
-    if (inter_node_->less() != 0) return begin_withdrawal();
+    if (track_.less() != 0) return begin_withdrawal();
     const Step step = step_program();
     switch (step) {
         case Step::kAdvanced:
@@ -140,17 +143,17 @@ Step ProgramRunner::step() {
 
 Step ProgramRunner::step_failure() {
     transport::Disagreement with = inter_node_->transport().disagreement();
-    if (inter_node_->executor().has_miscounted()) with.is_there = with.is_counted = true;
+    if (track_.executor().has_miscounted()) with.is_there = with.is_counted = true;
     if (!with.is_there) {
-        return fail_step(TUTTI_ERR_NETWORK, inter_node_->executor().error().c_str());
+        return fail_step(TUTTI_ERR_NETWORK, track_.executor().error().c_str());
     }
     const bool is_of_this = with.has_word && inter_node_->log().is_of_last(with.word);
-    if (is_of_this && inter_node_->take_less(node::CallNote::unpack(with.word.call))) {
+    if (is_of_this && track_.take_less(node::CallNote::unpack(with.word.call))) {
         return begin_withdrawal();
     }
     // A long message of this kind, or one of several; a note may tell what it is.
     const bool asks_who = with.is_counted && inter_node_->notes().is_on();
-    if (asks_who || (with.is_short && inter_node_->may_take_less())) {
+    if (asks_who || (with.is_short && track_.may_take_less())) {
         const uint64_t now = members_.context.clock().now_ns();
         if (ask_end_ns_ == 0) ask_end_ns_ = now + (asks_who ? kAskWhoNs : kAskNs);
         if (now < ask_end_ns_) return Step::kBlocked;
@@ -163,10 +166,10 @@ Step ProgramRunner::step_failure() {
 // it.
 Step ProgramRunner::step_program() {
     const node::Team& node = members_.node;
-    if (!members_.policy.naps || node.size == 1) return inter_node_->step();
-    const exec::Executor& executor = inter_node_->executor();
+    if (!members_.policy.naps || node.size == 1) return track_.step();
+    const exec::Executor& executor = track_.executor();
     const node::ProgressSnapshot before(node, executor.node_op());
-    const Step step = inter_node_->step();
+    const Step step = track_.step();
     if (node::ProgressSnapshot(node, executor.node_op()) != before) {
         node.slice.header().bell.ring(ringer(node.rank));
     }
@@ -201,10 +204,10 @@ Step ProgramRunner::step_settling() {
 
 // Others send less than this rank has room for, as one of its node shows, for which it waits.
 bool ProgramRunner::finds_less() {
-    const node::Op* op = inter_node_->executor().node_op();
+    const node::Op* op = track_.executor().node_op();
     if (!op || op->rival == node::kNoRank) return false;
     const node::Disagreement with = node::find_disagreement(members_.node, *op);
-    return with.rank != node::kNoRank && with.is_known && inter_node_->take_less(with.note);
+    return with.rank != node::kNoRank && with.is_known && track_.take_less(with.note);
 }
 
 Step ProgramRunner::begin_withdrawal() {
@@ -213,7 +216,7 @@ Step ProgramRunner::begin_withdrawal() {
 }
 
 Step ProgramRunner::step_withdrawal() {
-    switch (inter_node_->retract()) {
+    switch (track_.retract()) {
         case transport::State::kPending:
             return Step::kBlocked;
         case transport::State::kDone:
@@ -227,20 +230,20 @@ Step ProgramRunner::step_withdrawal() {
 // The others' call, whose plan hangs on what they send. A root takes it into memory of its own.
 Step ProgramRunner::begin_less() {
     const auto held = inter_node_->hold();
-    const uint64_t bytes = inter_node_->less();
+    const uint64_t bytes = track_.less();
     node::Call call = request_->op.call;
     if (call.collective == TUTTI_GATHER) {
         if (!call.send) call.send = call.recv + members_.rank * call.bytes;
-        call.recv = inter_node_->make_blocks(bytes);
+        call.recv = track_.make_blocks(bytes, members_.size);
         if (!call.recv) return fail_step(TUTTI_ERR_MEMORY, "no memory for what others send");
     }
     call.bytes = bytes;
     sched::Shape shape = shape_of(*request_, members_.size);
     shape.bytes = bytes;
     const auto found = members_.context.fund().with([&]() -> Result<select::Plan*> {
-        auto plan = inter_node_->plan(shape);
+        auto plan = planner_.plan(shape);
         if (!plan || plan.value()->is_host) return plan;
-        auto reserved = inter_node_->reserve(*plan.value());
+        auto reserved = track_.reserve(*plan.value());
         return reserved ? plan : Result<select::Plan*>(reserved.error());
     });
     if (!found || found.value()->is_host) {
@@ -248,14 +251,14 @@ Step ProgramRunner::begin_less() {
     }
     phase_ = Phase::kRunning;
     request_->ran = found.value()->name;
-    inter_node_->take_on_again(*found.value());
-    inter_node_->start(arguments_of(call, members_.rank), true);
+    track_.take_on_again(*found.value());
+    track_.start(arguments_of(call, members_.rank), true);
     return Step::kAdvanced;
 }
 
 // From where a root has taken them to where they belong. Its own is as long as there is room.
 void ProgramRunner::place_blocks() {
-    const std::byte* blocks = inter_node_->blocks();
+    const std::byte* blocks = track_.blocks();
     if (!blocks) return;
     const node::Call& call = request_->op.call;
     const uint64_t bytes = inter_node_->log().last().bytes;
@@ -267,7 +270,7 @@ void ProgramRunner::place_blocks() {
             std::memcpy(place, call.send, call.bytes);
         }
     }
-    inter_node_->drop_blocks();
+    track_.drop_blocks();
 }
 
 Step ProgramRunner::fail_step(tutti_status status, const char* text) {
@@ -278,7 +281,7 @@ Step ProgramRunner::fail_step(tutti_status status, const char* text) {
 
 void ProgramRunner::cancel() {
     phase_ = Phase::kRunning;
-    inter_node_->cancel();
+    track_.cancel();
 }
 
 void ProgramRunner::tell_failure() {
@@ -288,31 +291,31 @@ void ProgramRunner::tell_failure() {
 
 Waiter::From ProgramRunner::awaited() const {
     if (phase_ != Phase::kRunning) return Waiter::From::kAnywhere;
-    if (inter_node_->waits_for_node()) return Waiter::From::kNode;
-    if (inter_node_->waits_for_service()) return Waiter::From::kService;
+    if (track_.waits_for_node()) return Waiter::From::kNode;
+    if (track_.waits_for_service()) return Waiter::From::kService;
     // Nobody else sleeps for it.
-    const bool is_for_fabric = members_.policy.naps && inter_node_->waits_for_fabric();
+    const bool is_for_fabric = members_.policy.naps && track_.waits_for_fabric();
     return is_for_fabric ? Waiter::From::kFabric : Waiter::From::kAnywhere;
 }
 
 void ProgramRunner::announce() {
-    if (const node::Op* op = inter_node_->executor().node_op()) node::announce(members_.node, *op);
+    if (const node::Op* op = track_.executor().node_op()) node::announce(members_.node, *op);
 }
 
 Bell& ProgramRunner::bell(Waiter::From from) {
-    if (from == Waiter::From::kService) return inter_node_->service_bell();
-    if (from == Waiter::From::kFabric) return inter_node_->fabric_bell();
+    if (from == Waiter::From::kService) return track_.service_bell();
+    if (from == Waiter::From::kFabric) return track_.fabric_bell();
     return members_.node.slice.header().bell;
 }
 
 void ProgramRunner::sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) {
     if (from == Waiter::From::kService) {
-        if (inter_node_->waits_for_service()) inter_node_->sleep_for_service(sleeper, end_ns);
+        if (track_.waits_for_service()) track_.sleep_for_service(sleeper, end_ns);
         return;
     }
-    if (from == Waiter::From::kFabric) return inter_node_->sleep_for_fabric(sleeper, end_ns);
+    if (from == Waiter::From::kFabric) return track_.sleep_for_fabric(sleeper, end_ns);
     const node::Team& node = members_.node;
-    const node::Op* op = inter_node_->executor().node_op();
+    const node::Op* op = track_.executor().node_op();
     if (!op) return;
     Ringers awaited = 0;
     for (node::Rank rank = 0; rank < node.size; ++rank) {
@@ -325,18 +328,18 @@ const char* ProgramRunner::algorithm(const Request& request) {
     if (request.op.call.is_empty() || members_.is_broken()) return "none";
     const auto held = inter_node_->hold();
     const auto plan = members_.context.fund().with(
-        [&] { return inter_node_->plan(shape_of(request, members_.size), request.way); });
+        [&] { return planner_.plan(shape_of(request, members_.size), request.way); });
     return plan ? plan.value()->name : "none";
 }
 
 Result<Done> ProgramRunner::force(const Request& request, const std::string& algorithm) {
     const auto held = inter_node_->hold();
-    return inter_node_->force(shape_of(request, members_.size), algorithm);
+    return planner_.force(shape_of(request, members_.size), algorithm);
 }
 
 std::vector<select::Way> ProgramRunner::ways(const select::CallKind& kind, bool has_stragglers) {
     const auto held = inter_node_->hold();
-    return inter_node_->ways(kind.shape(members_.size), has_stragglers);
+    return planner_.ways(kind.shape(members_.size), has_stragglers);
 }
 
 }  // namespace tutti::engine

@@ -33,7 +33,7 @@ class ProgramRunner final : public Runner {
     void lengthen() override { inter_node_->multicast().announce(true); }
     Bell& bell(Waiter::From from) override;
     void sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) override;
-    [[nodiscard]] node::Op* node_op() override { return inter_node_->node_op(); }
+    [[nodiscard]] node::Op* node_op() override { return track_.node_op(); }
     [[nodiscard]] uint32_t calls() const override { return inter_node_->call(); }
     const char* algorithm(const Request& request) override;
     Result<Done> force(const Request& request, const std::string& algorithm) override;
@@ -63,6 +63,8 @@ class ProgramRunner final : public Runner {
 
     Members& members_;
     std::unique_ptr<InterNode> inter_node_;
+    CallPlanner& planner_;  // its own, as the next
+    CallTrack& track_;
     Request* request_ = nullptr;  // of the call under way
     Phase phase_ = Phase::kRunning;
     uint64_t ask_end_ns_ = 0;  // 0: nothing is asked

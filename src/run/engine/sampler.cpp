@@ -37,9 +37,9 @@ void Sampler::read_clocks_by(std::unique_ptr<Duty> duty) {
 
 // ---- of each blocking call ---------------------------------------------------------------------
 
-bool Sampler::compare_if_due() {
+void Sampler::compare_if_due() {
     is_after_comparison_ = arrivals_.is_comparison_due();
-    return is_after_comparison_ && compare();
+    if (is_after_comparison_) compare();
 }
 
 // The first one after a comparison is no sample: members come to it from there.
@@ -87,14 +87,9 @@ bool Sampler::host_left(uint32_t way) {
 
 // ---- a comparison ------------------------------------------------------------------------------
 
-bool Sampler::compare() {
-    if (!arrivals_.has_samples()) return false;
-    if (!team_.settle_before_call()) {
-        arrivals_.put_off();
-        return false;
-    }
-    compare_now();
-    return true;
+void Sampler::compare() {
+    if (!arrivals_.has_samples()) return;
+    team_.own_calls().settle() ? compare_now() : arrivals_.put_off();
 }
 
 // An error stays with the team.
@@ -129,7 +124,7 @@ tutti_status Sampler::exchange() {
     comparison.op = TUTTI_OP_USER;
     comparison.reduce = add_blocks;
     comparison.commutes = 1;
-    return team_.compare(comparison);
+    return team_.own_calls().compare(comparison);
 }
 
 // What the members have told each other of a batch, and what they try next: the block says both.
@@ -187,7 +182,8 @@ Done Sampler::price_following() {
     const auto held = inter_node.hold();
     for (const select::CallKind& kind : select::Follow::kPriced) {
         if (!follow_->asks_price(kind.collective, inter_node.multicast().takes_ns())) continue;
-        follow_->price(kind.collective, inter_node.follows_from(kind.shape(team_.size())));
+        follow_->price(kind.collective,
+                       inter_node.planner().follows_from(kind.shape(team_.size())));
     }
     return {};
 }

@@ -39,8 +39,7 @@ class Sampler {
     // ---- of each blocking call ----
     // Counts the call. True: it goes through the functions below.
     bool has_turn() { return arrivals_.has_turn(); }
-    // True where members have run a call of their own.
-    bool compare_if_due();
+    void compare_if_due();
     struct Look {
         select::CallKind kind;
         uint32_t way = 0;  // how it runs: Request::way
@@ -65,8 +64,8 @@ class Sampler {
     [[nodiscard]] uint32_t way_of(const select::CallKind& kind) const;
     // The embedder has left its own call of that way. True where live tuning chose it.
     bool host_left(uint32_t way);
-    // What was sampled and is not compared yet. As compare_if_due().
-    bool compare();
+    // What was sampled and is not compared yet.
+    void compare();
     void add_facts(std::vector<FactRow>& rows) const;
     // All but struct_bytes and last_host.
     void describe(tutti_collective collective, tutti_arrivals_info& info) const;

@@ -18,6 +18,7 @@
 #include "run/engine/control.h"
 #include "run/engine/members.h"
 #include "run/engine/node_runner.h"
+#include "run/engine/own_calls.h"
 #include "run/engine/queue.h"
 #include "run/engine/request.h"
 #include "run/engine/runner.h"
@@ -110,15 +111,8 @@ class Team {
     // Collective, a call of its own: what was sampled and is not compared yet.
     tutti_status finish_arrivals();
 
-    // ---- for what members do between two calls; no request is under way ----
-    // Waits until that is so. False where the team has broken down.
-    bool settle_before_call();
-    // All members meet.
-    tutti_status meet();
-    // An allreduce of one element, whatever rules say.
-    tutti_status compare(const tutti_call& call);
-    // What a failure of multicast has left to do.
-    tutti_status settle_multicast();
+    // ---- for what members do between two calls ----
+    [[nodiscard]] OwnCalls& own_calls() { return own_calls_; }
     [[nodiscard]] Runner& runner() { return *runner_; }
 
   private:
@@ -131,10 +125,8 @@ class Team {
     [[nodiscard]] bool is_made_again(const CallCard& card);
     Team& take_track();
     tutti_status ended(tutti_status status);
-    // Before a call: true where members have run one of their own.
-    bool do_duties();
-    template <class Begin>
-    tutti_status run_own(const tutti_call& call, Begin begin);
+    // Before a call.
+    void do_duties();
 
     Members members_;
     ActiveLink link_;
@@ -147,6 +139,7 @@ class Team {
     std::unique_ptr<Sampler> sampler_;  // where calls are sampled
     Queue queue_;
     WaitLoop waits_;
+    OwnCalls own_calls_;
     Request run_;  // run()'s own, so that a call allocates nothing
     Request ask_;  // for questions that run nothing
     // The call that was left to the embedder, and that it has rejected: without another number.

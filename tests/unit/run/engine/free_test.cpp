@@ -192,9 +192,9 @@ TEST(EndOfATeam, KeepsNoMemoryOfItsCalls) {
     shape.bytes = 64u << 20;
     shape.element_bytes = 8;
     shape.is_commutative = true;
-    const auto plan = first.inter_node().plan(shape);
+    const auto plan = first.inter_node().planner().plan(shape);
     ASSERT_TRUE(plan) << plan.error().message;
-    ASSERT_TRUE(first.inter_node().reserve(*plan.value()));
+    ASSERT_TRUE(first.inter_node().track().reserve(*plan.value()));
     ASSERT_GT(bytes_in_use(), before + (1u << 16));
     first.end();
     for (int turn = 0; turn < 10; ++turn) first.attend();

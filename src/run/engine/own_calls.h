@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls that the members of a team make by themselves, between two of the embedder's: each has its
+// number among the team's calls. Whoever makes another call, has given up or has had an error ends
+// one of these, while nothing ends a wait in the embedder's allgather.
+#pragma once
+
+#include "run/engine/queue.h"
+#include "run/engine/request.h"
+#include "run/engine/wait_loop.h"
+#include "tutti/tutti.h"
+
+namespace tutti::engine {
+
+class Team;
+
+class OwnCalls {
+  public:
+    // Of this team, whose parts these are; they outlive this.
+    OwnCalls(Team& team, Queue& queue, WaitLoop& waits)
+        : team_(team), queue_(queue), waits_(waits) {}
+    OwnCalls(const OwnCalls&) = delete;
+    OwnCalls& operator=(const OwnCalls&) = delete;
+
+    // Before any of these: waits until no request is under way. False where the team has broken
+    // down. Members have counted alike up to the call that begins, not up to requests under way.
+    bool settle();
+    // All members meet.
+    tutti_status meet();
+    // An allreduce of one element, whatever rules say.
+    tutti_status compare(const tutti_call& call);
+    // What a failure of multicast has left to do.
+    tutti_status settle_multicast();
+
+  private:
+    template <class Begin>
+    tutti_status run(const tutti_call& call, Begin begin);
+
+    Team& team_;
+    Queue& queue_;
+    WaitLoop& waits_;
+    Request request_;
+};
+
+}  // namespace tutti::engine
