@@ -25,7 +25,7 @@
 #include "cli/libraries.h"
 #include "cli/run.h"
 #include "cli/text_file.h"
-#include "cli/tune_job.h"
+#include "cli/tune_rank.h"
 #include "run/site/site.h"
 #include "run/site/tuned_search.h"
 
@@ -298,7 +298,7 @@ int tune_with(int argc, char** argv) {
         const auto command_line = CommandLine::parse("tune", own, kJobOptions);
         const auto options =
             command_line ? job_options(command_line.value()) : command_line.error();
-        return options ? tune_job_main(options.value(), argc, argv)
+        return options ? tune_rank_main(options.value(), argc, argv)
                        : say_wrong_use(options.error().message);
     }
     const auto command_line = CommandLine::parse("tune", own, kTuneOptions);

@@ -127,7 +127,7 @@ bench::CellOrder CallsJob::order_of(uint32_t at) {
         names.copy(told.algorithms.data(), told.algorithms.size() - 1);
     }
     job_.mpi.bcast(&told, sizeof told, 0);
-    job_.expect_word_within(told.silence);
+    job_.audience.expect_word_within(told.silence);
     bench::CellOrder order{.collective = told.collective,
                            .bytes = told.bytes,
                            .batches_max = kBatchesMax,
@@ -220,17 +220,17 @@ void CallsJob::tell() const {
     std::string text = fmt::format("calls       {} of {} measured in {:.0f} s", measured_.size(),
                                    calls_.size(), seconds_of(job_.clock.now_ns() - start_ns_));
     if (measured_.size() < calls_.size()) text += "; the others take too long or too much memory";
-    job_.say(text);
+    job_.audience.say(text);
     text = fmt::format("rules       {}, of which {} leave calls to your MPI", measured_rules_,
                        hosts_own);
     if (tuned_.rules.size() > measured_rules_) {
         text += fmt::format("; {} stay, of other jobs", tuned_.rules.size() - measured_rules_);
     }
-    job_.say(text);
+    job_.audience.say(text);
 }
 
 Result<Done> CallsJob::run() {
-    job_.expect_word_within(kTuneSilenceSeconds);
+    job_.audience.expect_word_within(kTuneSilenceSeconds);
     if (!job_.mpi.has_tutti()) return Error{ErrorCode::kArgument, "Tutti is not here"};
     if (const auto planned = job_.agree(job_.speaks ? plan() : ""); !planned) return planned;
     bench::warm_up(job_.mpi, kWarmupCalls, number_);
@@ -240,9 +240,9 @@ Result<Done> CallsJob::run() {
             all = static_cast<uint32_t>(calls_.size());
             at = next_call(at);
             if (at < all) {
-                job_.show_progress(fmt::format("{} of {}: {} of {} ...", at + 1, all,
-                                               collective_name(calls_[at].collective),
-                                               format_bytes(calls_[at].bytes)));
+                job_.audience.show_progress(fmt::format("{} of {}: {} of {} ...", at + 1, all,
+                                                        collective_name(calls_[at].collective),
+                                                        format_bytes(calls_[at].bytes)));
             }
         }
         unsigned char more = at < all ? 1 : 0;

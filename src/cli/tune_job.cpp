@@ -2,19 +2,14 @@
 #include "cli/tune_job.h"
 
 #include <fmt/format.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <ctime>
 #include <map>
 
 #include "base/files/whole_file.h"
-#include "base/settings.h"
 #include "base/text.h"
-#include "cli/bench_host.h"
 #include "cli/text_file.h"
 #include "lab/bench/bench_cell.h"
 #include "lab/explain/fabric_text.h"
@@ -26,33 +21,11 @@
 namespace tutti::cli {
 namespace {
 
-// Rank 0 says first that nothing goes on; the others, should its host be the one that is gone.
-constexpr unsigned kOthersWaitSeconds = 5;
-
-void say_failed(const std::string& message) {
-    const std::string line = "tutti tune: " + message + "\n";
-    std::fwrite(line.data(), 1, line.size(), stderr);
-}
-
-void end_what_hangs(int) {
-    constexpr std::string_view kLine =
-        "tutti tune: no progress: is a host gone? The job is ended, no file was written\n";
-    [[maybe_unused]] const auto written = write(STDERR_FILENO, kLine.data(), kLine.size());
-    _exit(kTuneFailed);
-}
-
 std::string today() {
     const std::time_t now = std::time(nullptr);
     std::tm parts{};
     localtime_r(&now, &parts);
     return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
-}
-
-void arm(double seconds, bool speaks) {
-    struct sigaction action {};
-    action.sa_handler = end_what_hangs;
-    sigaction(SIGALRM, &action, nullptr);
-    alarm(static_cast<unsigned>(seconds) + 1 + (speaks ? 0 : kOthersWaitSeconds));
 }
 
 struct Whereabouts {
@@ -83,12 +56,13 @@ topo::Placement placement_of(const std::vector<Whereabouts>& all) {
 
 }  // namespace
 
-TuneJob::TuneJob(bench::BenchMpi& host_mpi, const TuneOptions& own_options, bool has_terminal)
+TuneJob::TuneJob(bench::BenchMpi& host_mpi, const TuneOptions& own_options,
+                 const TuneAudience& who_hears)
     : mpi(host_mpi),
       options(own_options),
+      audience(who_hears),
       speaks(mpi.place().rank == 0),
-      placement(topo::Placement::blocks(mpi.place().size, 1)),
-      has_terminal_(has_terminal) {
+      placement(topo::Placement::blocks(mpi.place().size, 1)) {
     const auto all = whereabouts(mpi);
     placement = placement_of(all);
     std::map<uint64_t, uint32_t> on_kernel;
@@ -133,21 +107,6 @@ tune::Tuned TuneJob::tuned() const {
     return tuned;
 }
 
-void TuneJob::say(const std::string& line) const {
-    if (!speaks) return;
-    show_progress("");
-    fmt::print("{}\n", line);
-    std::fflush(stdout);
-}
-
-void TuneJob::show_progress(const std::string& line) const {
-    if (!speaks || !has_terminal_) return;
-    fmt::print(stderr, "\r\033[K{}", line);
-    std::fflush(stderr);
-}
-
-void TuneJob::expect_word_within(double seconds) const { arm(seconds, speaks); }
-
 std::string TuneJob::write(const tune::Tuned& tuned) const {
     const std::string problem = files::write_whole(options.into, tune::tuned_text(tuned));
     if (problem.empty()) return {};
@@ -190,35 +149,10 @@ Result<std::optional<topo::SwitchTree>> TuneJob::described(const std::string& fi
     return std::optional(topo::restrict_tree(fabric.value().tree, found));
 }
 
-int tune_job_main(const TuneOptions& options, int argc, char** argv) {
-    const bool speaks_before_init = launched_rank().value_or(0) == 0;
-    const auto settings =
-        parse_settings(site::merge(site::read_site(), "", tutti_entries(environ)).entries);
-    const std::string library = settings ? settings.value().command.mpi_library : "";
-    const auto above = ancestors();
-    const auto host = load_host(library, above);
-    if (!host) {
-        if (speaks_before_init) say_failed(host.error().message);
-        return kTuneUsage;
-    }
-    arm(kTuneSilenceSeconds, speaks_before_init);
-    auto mpi = bench::start_bench_mpi(host.value(), &argc, &argv);
-    if (!mpi) {
-        if (speaks_before_init) say_failed(mpi.error().message);
-        return kTuneFailed;
-    }
-    TuneJob job(*mpi.value(), options, errors_reach_terminal(above));
-    const Result<Done> done = options.job == "links" ? tune_links(job) : tune_calls(job);
-    job.show_progress("");
-    if (!done) {
-        if (job.speaks) say_failed(done.error().message);
-        std::fflush(nullptr);
-        // Then messages may be under way still.
-        if (done.error().code == ErrorCode::kNetwork) _exit(kTuneFailed);
-    }
-    alarm(0);
-    mpi.value()->finalize();
-    return done ? 0 : kTuneFailed;
+Result<Done> run_tune_job(bench::BenchMpi& mpi, const TuneOptions& options,
+                          const TuneAudience& audience) {
+    TuneJob job(mpi, options, audience);
+    return options.job == "links" ? tune_links(job) : tune_calls(job);
 }
 
 }  // namespace tutti::cli

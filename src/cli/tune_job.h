@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,8 +21,6 @@
 
 namespace tutti::cli {
 
-inline constexpr int kTuneFailed = 1;
-inline constexpr int kTuneUsage = 2;
 // Without a word for so long, beside what is expected to take time, a job is ended.
 inline constexpr double kTuneSilenceSeconds = 60;
 
@@ -33,14 +32,24 @@ struct TuneOptions {
     uint64_t seconds = 0;
 };
 
+// What a job tells the process that it runs in; of its ranks one speaks, the first.
+struct TuneAudience {
+    std::function<void(const std::string&)> say;            // a line that is to stay
+    std::function<void(const std::string&)> show_progress;  // until the next one; empty: nothing
+    // If this is not called again within so many seconds, something hangs, and the job ends.
+    std::function<void(double)> expect_word_within;
+};
+
 // A job as all of its ranks know it.
 class TuneJob {
   public:
     // Collective.
-    TuneJob(bench::BenchMpi& host_mpi, const TuneOptions& own_options, bool has_terminal);
+    TuneJob(bench::BenchMpi& host_mpi, const TuneOptions& own_options,
+            const TuneAudience& who_hears);
 
     bench::BenchMpi& mpi;
     const TuneOptions& options;
+    const TuneAudience& audience;
     engine::RealClock clock;
     const bool speaks;
     topo::Placement placement;
@@ -55,11 +64,6 @@ class TuneJob {
     [[nodiscard]] uint64_t memory_bytes() const;
     // The head of the file: what is measured with, and today.
     [[nodiscard]] tune::Tuned tuned() const;
-    // One line on standard output, by the one who speaks.
-    void say(const std::string& line) const;
-    void show_progress(const std::string& line) const;
-    // A rank that has not come here again within so many seconds ends the job: something hangs.
-    void expect_word_within(double seconds) const;
     // Rank 0 alone: why not, or an empty text.
     [[nodiscard]] std::string write(const tune::Tuned& tuned) const;
     // What rank 0 says, to all: why it cannot go on, or an empty text.
@@ -69,7 +73,6 @@ class TuneJob {
     [[nodiscard]] Result<std::optional<topo::SwitchTree>> described(const std::string& file) const;
 
   private:
-    const bool has_terminal_;            // lines about progress may be overwritten
     uint32_t neighbours_ = 1;            // ranks on one machine, at most
     std::vector<std::string> machines_;  // by node: its real name
 };
@@ -80,7 +83,8 @@ Result<select::Rules> read_rules_file(const std::string& name);
 Result<Done> tune_links(TuneJob& job);
 Result<Done> tune_calls(TuneJob& job);
 
-// The job itself; `argv` as main has it.
-int tune_job_main(const TuneOptions& options, int argc, char** argv);
+// Collective. The one that the options name.
+Result<Done> run_tune_job(bench::BenchMpi& mpi, const TuneOptions& options,
+                          const TuneAudience& audience);
 
 }  // namespace tutti::cli

@@ -109,17 +109,17 @@ std::string LinksJob::read_description() {
 
 Result<Done> LinksJob::find_switches() {
     if (is_described_) {
-        job_.say("switches    " + groups_text(fabric_) + ", as described");
+        job_.audience.say("switches    " + groups_text(fabric_) + ", as described");
         return Done{};
     }
     if (hosts_ < kSurveyedMin) return Done{};
-    job_.show_progress("looking for switches ...");
+    job_.audience.show_progress("looking for switches ...");
     survey::Limits limits;
     limits.ns_max = static_cast<uint64_t>(static_cast<double>(job_.options.seconds * kNsPerSecond) *
                                           kSurveyShare);
     const auto found = bench::find_groups(*experiments_, hosts_, limits, {});
     if (!found) return found.error();
-    job_.say("switches    " + survey_text(found.value()));
+    job_.audience.say("switches    " + survey_text(found.value()));
     if (found.value().verdict != survey::Found::Verdict::kGroups) return Done{};
     fabric_ = found.value().fabric;
     auto topology = tune::topology_of(fabric_, job_.hosts);
@@ -129,7 +129,7 @@ Result<Done> LinksJob::find_switches() {
 }
 
 Result<Done> LinksJob::measure() {
-    job_.show_progress("measuring links ...");
+    job_.audience.show_progress("measuring links ...");
     const auto figures = survey::measure_links(
         fabric_, [&](const survey::Experiment& one) { return experiments_->make(one); });
     if (!figures) return figures.error();
@@ -147,11 +147,11 @@ Result<Done> LinksJob::measure() {
         text += fmt::format(", of long messages {:.2f}x", f.long_both_ways_permille / 1000.0);
     }
     if (f.long_in_turn) text += ", long messages in turn";
-    job_.say(text);
+    job_.audience.say(text);
     if (f.hop_ns != 0) {
-        job_.say(fmt::format("between     {} more a link, {}{:.4g} Mbit/s each",
-                             format_duration(f.hop_ns), f.is_trunk_full ? "" : "at least ",
-                             static_cast<double>(f.trunk_bits_per_s) / 1e6));
+        job_.audience.say(fmt::format("between     {} more a link, {}{:.4g} Mbit/s each",
+                                      format_duration(f.hop_ns), f.is_trunk_full ? "" : "at least ",
+                                      static_cast<double>(f.trunk_bits_per_s) / 1e6));
     }
     return Done{};
 }
@@ -172,12 +172,12 @@ std::string LinksJob::read_former() const {
 }
 
 Result<Done> LinksJob::run() {
-    const auto is_alive = [this] { job_.expect_word_within(kTuneSilenceSeconds); };
+    const auto is_alive = [this] { job_.audience.expect_word_within(kTuneSilenceSeconds); };
     is_alive();
     tuned_ = job_.tuned();
     const auto former = job_.agree(job_.speaks ? read_former() : "");
     if (!former) return former;
-    job_.say(fmt::format("job         {}; {}", job_.text(), tuned_.fingerprint.mpi));
+    job_.audience.say(fmt::format("job         {}; {}", job_.text(), tuned_.fingerprint.mpi));
     if (hosts_ > 1) {
         fabric_ = topo::Fabric::one_switch(hosts_);
         const auto read = job_.agree(job_.speaks ? read_description() : "");
