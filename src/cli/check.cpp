@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/files/text_file.h"
 #include "base/text.h"
 #include "cli/check_load.h"
 #include "cli/command_line.h"
@@ -16,7 +17,6 @@
 #include "cli/job_options.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "cli/text_file.h"
 #include "cli/trial_calls.h"
 #include "lab/check/prove.h"
 #include "plan/algo/plan.h"
@@ -211,7 +211,7 @@ Result<Done> add_program(sched::ParsedProgram parsed, const std::string& place,
 }
 
 Result<Collective> read_schedules(const std::string& name) {
-    const auto text = read_text_file(name, kFileBytesMax);
+    const auto text = files::read_text_file(name, kFileBytesMax);
     if (!text) return text.error();
     Collective collective;
     std::string section;

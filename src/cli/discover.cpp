@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <string>
 
+#include "base/files/text_file.h"
 #include "base/files/whole_file.h"
 #include "base/text.h"
 #include "base/topo/read/read.h"
 #include "cli/child_process.h"
 #include "cli/command_line.h"
-#include "cli/text_file.h"
 
 namespace tutti::cli {
 namespace {
@@ -49,7 +49,7 @@ struct Complaints {
 
 Complaints read_complaints(const std::string& file) {
     Complaints read;
-    const auto text = read_text_file(file, 1u << 20);
+    const auto text = files::read_text_file(file, 1u << 20);
     if (!text) return read;
     for (const std::string_view line : split(text.value(), '\n')) {
         if (line.empty()) continue;
@@ -93,7 +93,7 @@ Result<topo::Topology> discover_fabric() {
         fmt::print(stderr, "tutti: ibnetdiscover complained in {} lines, the last: {}\n",
                    said.lines, said.last);
     }
-    const auto text = read_text_file(out, topo::kTopologyBytesMax);
+    const auto text = files::read_text_file(out, topo::kTopologyBytesMax);
     if (!text) return text.error();
     return topo::read_ib_text(text.value(), "ibnetdiscover");
 }

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/files/text_file.h"
 #include "base/text.h"
 #include "base/topo/read/hostlist.h"
 #include "base/topo/read/read.h"
-#include "cli/text_file.h"
 #include "run/site/fabric_search.h"
 
 namespace tutti::cli {
@@ -39,7 +39,7 @@ Result<std::string> file_of(std::string_view command, const CommandLine& command
 }  // namespace
 
 Result<topo::Topology> read_fabric_file(const std::string& name) {
-    const auto text = read_text_file(name, topo::kTopologyBytesMax);
+    const auto text = files::read_text_file(name, topo::kTopologyBytesMax);
     if (!text) return text.error();
     return topo::read_topology(text.value(), name);
 }

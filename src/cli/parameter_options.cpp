@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "base/files/text_file.h"
 #include "base/text.h"
-#include "cli/text_file.h"
 #include "plan/select/parameter_presets.h"
 #include "plan/select/rules.h"
 
@@ -27,7 +27,7 @@ Result<price::ClusterParameters> read_parameters(const CommandLine& command_line
         return wrong_value(kParametersOption.name, *word,
                            "a file, or one of " + select::preset_names());
     }
-    const auto text = read_text_file(*word, select::kRulesTextBytesMax);
+    const auto text = files::read_text_file(*word, select::kRulesTextBytesMax);
     if (!text) return wrong("--parameters: " + text.error().message);
     const auto rules = select::Rules::parse(text.value(), *word);
     if (!rules) return rules.error();

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files/text_file.h"
 #include "base/files/whole_file.h"
 #include "base/settings.h"
 #include "base/text.h"
@@ -24,7 +25,6 @@
 #include "cli/launch.h"
 #include "cli/libraries.h"
 #include "cli/run.h"
-#include "cli/text_file.h"
 #include "cli/tune_rank.h"
 #include "run/site/site.h"
 #include "run/site/tuned_search.h"
@@ -157,7 +157,7 @@ bool says_multicast() {
 // The job that has written this file: its fingerprint says in words what it was (TuneJob::text).
 bool was_on_one_host(const std::string& file) {
     constexpr uint64_t kFileBytesMax = uint64_t{1} << 26;
-    const auto text = read_text_file(file, kFileBytesMax);
+    const auto text = files::read_text_file(file, kFileBytesMax);
     return text && text.value().find("\nabout = \"1 host, ") != std::string::npos;
 }
 

@@ -7,8 +7,9 @@
 #include <array>
 
 #include "base/assert.h"
+#include "base/files/text_file.h"
 #include "base/text.h"
-#include "cli/fabric_file.h"
+#include "base/topo/read/read.h"
 #include "cli/tune_job.h"
 #include "lab/bench/bench_cell.h"
 #include "lab/tune/tuned_calls.h"
@@ -73,12 +74,13 @@ class CallsJob {
 // What the first job wrote, and the calls that follow from it. Why not, or an empty text.
 std::string CallsJob::plan() {
     const std::string& name = job_.options.from;
-    const auto rules = read_rules_file(name);
+    const auto text = files::read_text_file(name, select::kRulesTextBytesMax);
+    const auto rules = text ? select::Rules::parse(text.value(), name) : text.error();
     if (!rules) return "rank 0, on " + job_.hosts.front() + ": " + rules.error().message;
     tuned_ = job_.tuned();
     tuned_.parameters = rules.value().parameters();
     if (rules.value().has_fabric()) {
-        auto switches = read_fabric_file(name);
+        auto switches = topo::read_topology(text.value(), name);
         if (!switches) return switches.error().message;
         tuned_.switches = std::move(switches.value());
     }

@@ -8,9 +8,9 @@
 #include <ctime>
 #include <map>
 
+#include "base/files/text_file.h"
 #include "base/files/whole_file.h"
 #include "base/text.h"
-#include "cli/text_file.h"
 #include "lab/bench/bench_cell.h"
 #include "lab/explain/fabric_text.h"
 #include "run/arena/process.h"
@@ -115,7 +115,7 @@ std::string TuneJob::write(const tune::Tuned& tuned) const {
 }
 
 Result<select::Rules> read_rules_file(const std::string& name) {
-    const auto text = read_text_file(name, select::kRulesTextBytesMax);
+    const auto text = files::read_text_file(name, select::kRulesTextBytesMax);
     if (!text) return text.error();
     return select::Rules::parse(text.value(), name);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads a file whole, such as one that a person has named.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +7,9 @@
 
 #include "base/result.h"
 
-namespace tutti::cli {
+namespace tutti::files {
 
-// A whole file, which has no more than so many bytes.
+// An error is one line that begins with the name; also of a file that has more bytes.
 Result<std::string> read_text_file(const std::string& name, uint64_t bytes_max);
 
-}  // namespace tutti::cli
+}  // namespace tutti::files
