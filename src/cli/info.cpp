@@ -17,10 +17,10 @@
 #include "cli/command_line.h"
 #include "cli/launch.h"
 #include "cli/libraries.h"
-#include "cli/machine.h"
 #include "cli/options.h"
 #include "cli/settings_page.h"
-#include "cli/speeds.h"
+#include "lab/machine/machine.h"
+#include "lab/machine/speeds.h"
 #include "plan/select/rules.h"
 #include "run/site/fabric_search.h"
 #include "run/site/site.h"
@@ -29,6 +29,8 @@
 
 namespace tutti::cli {
 namespace {
+
+using machine::Fact;
 
 struct InfoArguments {
     bool help = false;
@@ -243,12 +245,12 @@ int info_main(std::span<const std::string> words) {
         return 2;
     }
     print_facts("build", build_facts());
-    auto machine = processor_facts();
-    machine.push_back(code_fact(settings.value().mcast));
-    print_facts("machine", machine);
-    print_facts("shared memory", memory_facts(settings.value().single_copy));
-    print_facts("RDMA", rdma_facts(settings.value()));
-    print_facts("speed between two processors", speed_facts(settings.value()));
+    auto processors = machine::processor_facts();
+    processors.push_back(machine::code_fact(settings.value().mcast));
+    print_facts("machine", processors);
+    print_facts("shared memory", machine::memory_facts(settings.value().single_copy));
+    print_facts("RDMA", machine::rdma_facts(settings.value()));
+    print_facts("speed between two processors", machine::speed_facts(settings.value()));
     print_facts("libraries", library_facts());
     print_facts("MPI launchers on PATH", launcher_facts());
     print_facts("site", site_facts(site.value(), merged));

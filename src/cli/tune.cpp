@@ -187,7 +187,7 @@ std::string program_of(const std::vector<std::string>& command_line) {
     return {};
 }
 
-int run_job(const std::vector<std::string>& launcher, const TuneOptions& options) {
+int run_job(const std::vector<std::string>& launcher, const tune::TuneOptions& options) {
     std::vector<std::string> command_line;
     // A former file, of this cluster or of another one, has no part in it.
     command_line.push_back("--tuned=" + (options.from.empty() ? "off" : options.from));
@@ -238,7 +238,7 @@ int tune_cluster(const CommandLine& command_line, std::span<const std::string> b
 
     leave_out_settings();
     const Between between(output.value());
-    TuneOptions options;
+    tune::TuneOptions options;
     options.job = "links";
     options.into = between.file();
     if (!command_line.has("-o")) options.former = output.value();
@@ -271,8 +271,8 @@ int tune_cluster(const CommandLine& command_line, std::span<const std::string> b
     return 0;
 }
 
-Result<TuneOptions> job_options(const CommandLine& command_line) {
-    TuneOptions options;
+Result<tune::TuneOptions> job_options(const CommandLine& command_line) {
+    tune::TuneOptions options;
     const auto text = [&](std::string_view name) {
         const std::string* value = command_line.find(name);
         return value ? *value : std::string();

@@ -39,7 +39,7 @@ void arm(double seconds, bool speaks) {
 }
 
 // has_terminal: lines about progress may be overwritten.
-TuneAudience audience(bool speaks, bool has_terminal) {
+tune::TuneAudience audience(bool speaks, bool has_terminal) {
     const auto show_progress = [shown = speaks && has_terminal](const std::string& line) {
         if (!shown) return;
         fmt::print(stderr, "\r\033[K{}", line);
@@ -56,7 +56,7 @@ TuneAudience audience(bool speaks, bool has_terminal) {
 
 }  // namespace
 
-int tune_rank_main(const TuneOptions& options, int argc, char** argv) {
+int tune_rank_main(const tune::TuneOptions& options, int argc, char** argv) {
     const bool speaks_before_init = launched_rank().value_or(0) == 0;
     const auto settings =
         parse_settings(site::merge(site::read_site(), "", tutti_entries(environ)).entries);
@@ -67,15 +67,15 @@ int tune_rank_main(const TuneOptions& options, int argc, char** argv) {
         if (speaks_before_init) say_failed(host.error().message);
         return kTuneUsage;
     }
-    arm(kTuneSilenceSeconds, speaks_before_init);
+    arm(tune::kTuneSilenceSeconds, speaks_before_init);
     auto mpi = bench::start_bench_mpi(host.value(), &argc, &argv);
     if (!mpi) {
         if (speaks_before_init) say_failed(mpi.error().message);
         return kTuneFailed;
     }
     const bool speaks = mpi.value()->place().rank == 0;
-    const TuneAudience told = audience(speaks, errors_reach_terminal(above));
-    const Result<Done> done = run_tune_job(*mpi.value(), options, told);
+    const tune::TuneAudience told = audience(speaks, errors_reach_terminal(above));
+    const Result<Done> done = tune::run_tune_job(*mpi.value(), options, told);
     told.show_progress("");
     if (!done) {
         if (speaks) say_failed(done.error().message);

@@ -3,7 +3,7 @@
 // job, and its end where nothing goes on.
 #pragma once
 
-#include "cli/tune_job.h"
+#include "lab/tune/job/tune_job.h"
 
 namespace tutti::cli {
 
@@ -11,6 +11,6 @@ inline constexpr int kTuneFailed = 1;
 inline constexpr int kTuneUsage = 2;
 
 // `argv` as main has it. The exit status.
-int tune_rank_main(const TuneOptions& options, int argc, char** argv);
+int tune_rank_main(const tune::TuneOptions& options, int argc, char** argv);
 
 }  // namespace tutti::cli

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "base/settings.h"
-#include "cli/machine.h"
+#include "lab/machine/machine.h"
 
-namespace tutti::cli {
+namespace tutti::machine {
 
 // A pair of processors for every distance between those that this process may use, and what would
 // follow from it under these settings. Takes milliseconds for each; moves this thread about
 // meanwhile.
 std::vector<Fact> speed_facts(const Settings& settings);
 
-}  // namespace tutti::cli
+}  // namespace tutti::machine

@@ -7,12 +7,12 @@
 
 #include "base/text.h"
 #include "base/topo/fabric_of_tree.h"
-#include "cli/tune_job.h"
 #include "lab/bench/bench_limits.h"
 #include "lab/bench/experiments.h"
+#include "lab/tune/job/tune_job.h"
 #include "run/node/kernels/kernels.h"
 
-namespace tutti::cli {
+namespace tutti::tune {
 namespace {
 
 constexpr uint64_t kMoved = 64u << 10;  // bytes, of which a copy and a folding are timed
@@ -90,7 +90,7 @@ class LinksJob {
     const uint32_t hosts_;
     bench::SurveyBuffers buffers_;
     std::optional<bench::Experiments> experiments_;
-    tune::Tuned tuned_;
+    Tuned tuned_;
     topo::Fabric fabric_;  // as far as known
     bool is_described_ = false;
 };
@@ -122,7 +122,7 @@ Result<Done> LinksJob::find_switches() {
     job_.audience.say("switches    " + survey_text(found.value()));
     if (found.value().verdict != survey::Found::Verdict::kGroups) return Done{};
     fabric_ = found.value().fabric;
-    auto topology = tune::topology_of(fabric_, job_.hosts);
+    auto topology = topology_of(fabric_, job_.hosts);
     if (!topology) return topology.error();
     tuned_.switches = std::move(topology.value());
     return Done{};
@@ -134,7 +134,7 @@ Result<Done> LinksJob::measure() {
         fabric_, [&](const survey::Experiment& one) { return experiments_->make(one); });
     if (!figures) return figures.error();
     const survey::LinkFigures& f = figures.value();
-    tuned_.parameters = tune::parameters_of(f, *tuned_.parameters);
+    tuned_.parameters = parameters_of(f, *tuned_.parameters);
     std::string text =
         fmt::format("links       {}, {:.4g} Mbit/s, {} a message, eager up to {}",
                     format_duration(f.latency_ns), static_cast<double>(f.bits_per_s) / 1e6,
@@ -203,4 +203,4 @@ Result<Done> LinksJob::run() {
 
 Result<Done> tune_links(TuneJob& job) { return LinksJob(job).run(); }
 
-}  // namespace tutti::cli
+}  // namespace tutti::tune

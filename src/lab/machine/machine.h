@@ -9,7 +9,7 @@
 #include "base/settings.h"
 #include "run/transport/verbs/device.h"
 
-namespace tutti::cli {
+namespace tutti::machine {
 
 struct Fact {
     std::string label;
@@ -31,4 +31,4 @@ std::vector<Fact> rdma_facts(const Settings& settings);
 std::vector<Fact> port_facts(const std::shared_ptr<transport::verbs::Device>& port,
                              const McastSettings& mcast);
 
-}  // namespace tutti::cli
+}  // namespace tutti::machine

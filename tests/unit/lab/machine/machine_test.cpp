@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/machine.h"
+#include "lab/machine/machine.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "conformance/fake_ud.h"
 
-namespace tutti::cli {
+namespace tutti::machine {
 namespace {
 
 std::string multicast_of(const test::FakeUdRules& rules, McastOver over) {
@@ -45,4 +45,4 @@ TEST(Machine, SaysWhatProtectsMulticast) {
 }
 
 }  // namespace
-}  // namespace tutti::cli
+}  // namespace tutti::machine

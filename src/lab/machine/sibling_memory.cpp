@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/sibling_memory.h"
+#include "lab/machine/sibling_memory.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "run/arena/process_memory.h"
 
-namespace tutti::cli {
+namespace tutti::machine {
 namespace {
 
 // In the child that is read; elsewhere there is another number at this address.
@@ -100,4 +100,4 @@ std::string sibling_memory_obstacle(const Settings& settings) {
     return text.data();
 }
 
-}  // namespace tutti::cli
+}  // namespace tutti::machine

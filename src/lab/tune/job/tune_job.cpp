@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/tune_job.h"
+#include "lab/tune/job/tune_job.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@
 #include "run/site/site.h"
 #include "run/site/tuned_search.h"
 
-namespace tutti::cli {
+namespace tutti::tune {
 namespace {
 
 std::string today() {
@@ -76,7 +76,7 @@ TuneJob::TuneJob(bench::BenchMpi& host_mpi, const TuneOptions& own_options,
     }
 }
 
-tune::JobShape TuneJob::shape() const {
+JobShape TuneJob::shape() const {
     const bool is_even = placement.members_min() == placement.members_max();
     // As rules ask it: along the walk through the switches, where they are known.
     const topo::OnSwitches* switches = placement.switches();
@@ -98,8 +98,8 @@ uint64_t TuneJob::memory_bytes() const {
     return bench::memory_for_buffers() / neighbours_ * placement.ranks();
 }
 
-tune::Tuned TuneJob::tuned() const {
-    tune::Tuned tuned;
+Tuned TuneJob::tuned() const {
+    Tuned tuned;
     tuned.fingerprint = site::own_fingerprint(mpi.library_version());
     tuned.fingerprint.hosts = select::hosts_of(machines_);
     tuned.on = today();
@@ -107,8 +107,8 @@ tune::Tuned TuneJob::tuned() const {
     return tuned;
 }
 
-std::string TuneJob::write(const tune::Tuned& tuned) const {
-    const std::string problem = files::write_whole(options.into, tune::tuned_text(tuned));
+std::string TuneJob::write(const Tuned& tuned) const {
+    const std::string problem = files::write_whole(options.into, tuned_text(tuned));
     if (problem.empty()) return {};
     return fmt::format("{}: rank 0, on {}, cannot write there: {}", printable(options.into),
                        hosts.front(), problem);
@@ -155,4 +155,4 @@ Result<Done> run_tune_job(bench::BenchMpi& mpi, const TuneOptions& options,
     return options.job == "links" ? tune_links(job) : tune_calls(job);
 }
 
-}  // namespace tutti::cli
+}  // namespace tutti::tune

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/speeds.h"
+#include "lab/machine/speeds.h"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -21,8 +21,8 @@
 #include "base/clock.h"
 #include "base/step.h"
 #include "base/topo/node_topology.h"
-#include "cli/sibling_memory.h"
 #include "lab/explain/node_figures.h"
+#include "lab/machine/sibling_memory.h"
 #include "run/arena/arena.h"
 #include "run/arena/process_memory.h"
 #include "run/bootstrap/node_facts.h"
@@ -32,7 +32,7 @@
 #include "run/node/meter.h"
 #include "run/node/node_team.h"
 
-namespace tutti::cli {
+namespace tutti::machine {
 namespace {
 
 constexpr uint32_t kPairRanks = 2;
@@ -226,4 +226,4 @@ std::vector<Fact> speed_facts(const Settings& settings) {
     return facts;
 }
 
-}  // namespace tutti::cli
+}  // namespace tutti::machine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/machine.h"
+#include "lab/machine/machine.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -26,7 +26,7 @@
 #include "run/transport/verbs/library.h"
 #include "run/transport/verbs/rc.h"
 
-namespace tutti::cli {
+namespace tutti::machine {
 namespace {
 
 // "2 Package, 8 L3": how many objects of each level there are.
@@ -223,4 +223,4 @@ std::vector<Fact> port_facts(const std::shared_ptr<transport::verbs::Device>& po
         {"multicast", multicast_text(port, mcast)}};
 }
 
-}  // namespace tutti::cli
+}  // namespace tutti::machine

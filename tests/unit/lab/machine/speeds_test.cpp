@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/speeds.h"
+#include "lab/machine/speeds.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "base/topo/node_topology.h"
-#include "cli/sibling_memory.h"
+#include "lab/machine/sibling_memory.h"
 
-namespace tutti::cli {
+namespace tutti::machine {
 namespace {
 
 TEST(Speeds, EveryPairHasFiguresOrAReason) {
@@ -52,4 +52,4 @@ TEST(SiblingMemory, SayWhyTheyCannotRead) {
 }
 
 }  // namespace
-}  // namespace tutti::cli
+}  // namespace tutti::machine

@@ -19,7 +19,7 @@
 #include "run/engine/context.h"
 #include "run/site/job_fabric.h"
 
-namespace tutti::cli {
+namespace tutti::tune {
 
 // Without a word for so long, beside what is expected to take time, a job is ended.
 inline constexpr double kTuneSilenceSeconds = 60;
@@ -56,16 +56,16 @@ class TuneJob {
     std::vector<std::string> hosts;      // by node
     std::vector<uint32_t> rank_of_host;  // by node: its first
 
-    [[nodiscard]] tune::JobShape shape() const;
+    [[nodiscard]] JobShape shape() const;
     // "16 hosts, 2 ranks a host"
     [[nodiscard]] std::string text() const;
     // For the buffers of all ranks together, if each has what the fullest machine has for its
     // ranks.
     [[nodiscard]] uint64_t memory_bytes() const;
     // The head of the file: what is measured with, and today.
-    [[nodiscard]] tune::Tuned tuned() const;
+    [[nodiscard]] Tuned tuned() const;
     // Rank 0 alone: why not, or an empty text.
-    [[nodiscard]] std::string write(const tune::Tuned& tuned) const;
+    [[nodiscard]] std::string write(const Tuned& tuned) const;
     // What rank 0 says, to all: why it cannot go on, or an empty text.
     Result<Done> agree(const std::string& problem) const;
     // Of the description that `file` is, or that the site has; rank 0 alone. None where nobody
@@ -87,4 +87,4 @@ Result<Done> tune_calls(TuneJob& job);
 Result<Done> run_tune_job(bench::BenchMpi& mpi, const TuneOptions& options,
                           const TuneAudience& audience);
 
-}  // namespace tutti::cli
+}  // namespace tutti::tune

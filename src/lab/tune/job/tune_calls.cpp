@@ -10,12 +10,12 @@
 #include "base/files/text_file.h"
 #include "base/text.h"
 #include "base/topo/read/read.h"
-#include "cli/tune_job.h"
 #include "lab/bench/bench_cell.h"
+#include "lab/tune/job/tune_job.h"
 #include "lab/tune/tuned_calls.h"
 #include "plan/select/rules.h"
 
-namespace tutti::cli {
+namespace tutti::tune {
 namespace {
 
 constexpr uint64_t kWarmupCalls = 16;
@@ -31,7 +31,7 @@ constexpr size_t kTextBytesMax = 1024;
 double seconds_of(uint64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 // Of all sides of a cell together.
-double expected_seconds(const tune::PlannedCall& call) {
+double expected_seconds(const PlannedCall& call) {
     return seconds_of(call.ns) * kLongCalls * static_cast<double>(call.candidates.size() + 1);
 }
 
@@ -49,7 +49,7 @@ class CallsJob {
     uint32_t next_call(uint32_t at);
     bench::CellOrder order_of(uint32_t at);
     Result<Done> measure(uint32_t at);
-    void take(const tune::PlannedCall& call, const bench::Cell& cell);
+    void take(const PlannedCall& call, const bench::Cell& cell);
     void note_multicasts();
     void keep_former();
     [[nodiscard]] std::string write();
@@ -60,11 +60,11 @@ class CallsJob {
     bench::SharedPage page_;
     uint64_t number_ = 0;
     // Of rank 0.
-    std::vector<tune::PlannedCall> calls_;
-    tune::Tuned tuned_;
-    std::vector<tune::MeasuredCall> measured_;
+    std::vector<PlannedCall> calls_;
+    Tuned tuned_;
+    std::vector<MeasuredCall> measured_;
     size_t measured_rules_ = 0;  // of tuned_.rules the first
-    std::vector<tune::PlannedCall> left_out_;
+    std::vector<PlannedCall> left_out_;
     // Than predicted calls of each collective were.
     std::vector<double> slower_ = std::vector<double>(TUTTI_COLLECTIVE_COUNT, 1);
     bool has_run_ = false;  // some candidate
@@ -89,7 +89,7 @@ std::string CallsJob::plan() {
         if (!tree) return tree.error().message;
         if (tree.value()) job_.placement.set_switches(*tree.value());
     }
-    calls_ = tune::plan_calls(
+    calls_ = plan_calls(
         job_.placement,
         select::cluster_of(job_.placement, tuned_.parameters.value_or(price::ClusterParameters())));
     return {};
@@ -114,7 +114,7 @@ bench::CellOrder CallsJob::order_of(uint32_t at) {
         std::array<char, kTextBytesMax> algorithms{};
     } told;
     if (job_.speaks) {
-        const tune::PlannedCall& call = calls_[at];
+        const PlannedCall& call = calls_[at];
         told.collective = call.collective;
         told.bytes = call.bytes;
         const auto cells = static_cast<double>(calls_.size() - at);
@@ -122,7 +122,7 @@ bench::CellOrder CallsJob::order_of(uint32_t at) {
         told.silence =
             kTuneSilenceSeconds + kDoubt * expected_seconds(call) * slower_[call.collective];
         std::string names;
-        for (const tune::Candidate& one : call.candidates) {
+        for (const Candidate& one : call.candidates) {
             names += (names.empty() ? "" : " ") + one.text();
         }
         TUTTI_ASSERT(names.size() < kTextBytesMax, "candidates are few");
@@ -147,7 +147,7 @@ Result<Done> CallsJob::measure(uint32_t at) {
     const auto cell = bench::measure_cell(job_.mpi, page_, order_of(at), number_);
     if (!cell) return cell.error();
     if (!job_.speaks) return Done{};
-    const tune::PlannedCall& call = calls_[at];
+    const PlannedCall& call = calls_[at];
     take(call, cell.value());
     const double took = seconds_of(job_.clock.now_ns() - begun_ns);
     // Short calls take as long as a cell does.
@@ -157,13 +157,13 @@ Result<Done> CallsJob::measure(uint32_t at) {
     return Done{};
 }
 
-void CallsJob::take(const tune::PlannedCall& call, const bench::Cell& cell) {
+void CallsJob::take(const PlannedCall& call, const bench::Cell& cell) {
     if (!cell.skipped.empty()) {
         left_out_.push_back(call);
         return;
     }
-    tune::MeasuredCall& measured = measured_.emplace_back(
-        tune::MeasuredCall{call.collective, call.bytes, cell.host.p50_us, {}});
+    MeasuredCall& measured =
+        measured_.emplace_back(MeasuredCall{call.collective, call.bytes, cell.host.p50_us, {}});
     for (size_t i = 0; i < cell.algorithms.size() && i < call.candidates.size(); ++i) {
         if (const std::string& why = cell.algorithms[i].refused; !why.empty()) {
             if (refused_.empty()) refused_ = why;
@@ -180,9 +180,9 @@ void CallsJob::note_multicasts() {
     double few_us = 0;
     double most_us = 0;
     uint64_t most = 0;
-    for (const tune::MeasuredCall& call : measured_) {
+    for (const MeasuredCall& call : measured_) {
         if (call.collective != TUTTI_BCAST) continue;
-        for (const tune::Timed& one : call.ours) {
+        for (const Timed& one : call.ours) {
             if (one.candidate.algorithm != "multicast") continue;
             if (few_us == 0) few_us = one.us;
             most_us = one.us;
@@ -199,7 +199,7 @@ void CallsJob::note_multicasts() {
 void CallsJob::keep_former() {
     const auto former = read_rules_file(job_.options.into);
     if (!former) return;
-    for (select::Rule& rule : tune::kept_rules(former.value(), tuned_.fingerprint, job_.shape())) {
+    for (select::Rule& rule : kept_rules(former.value(), tuned_.fingerprint, job_.shape())) {
         tuned_.rules.push_back(std::move(rule));
     }
 }
@@ -207,9 +207,9 @@ void CallsJob::keep_former() {
 std::string CallsJob::write() {
     if (measured_.empty()) return "no call could be measured in this time";
     if (!has_run_) return "Tutti could run no call: " + refused_;
-    std::ranges::stable_sort(measured_, {}, &tune::MeasuredCall::bytes);
+    std::ranges::stable_sort(measured_, {}, &MeasuredCall::bytes);
     note_multicasts();
-    tuned_.rules = tune::rules_of(measured_, left_out_, job_.shape());
+    tuned_.rules = rules_of(measured_, left_out_, job_.shape());
     measured_rules_ = tuned_.rules.size();
     keep_former();
     return job_.write(tuned_);
@@ -261,4 +261,4 @@ Result<Done> CallsJob::run() {
 
 Result<Done> tune_calls(TuneJob& job) { return CallsJob(job).run(); }
 
-}  // namespace tutti::cli
+}  // namespace tutti::tune
