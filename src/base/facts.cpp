@@ -39,6 +39,7 @@ std::string real_text(double value, tutti_fact_unit unit) {
             return value < 1.25e8 ? rounded(value * 8e-6, "Mbit/s")
                                   : rounded(value * 8e-9, "Gbit/s");
         case TUTTI_UNIT_NONE:
+        case TUTTI_UNIT_RANK:
             break;
     }
     return rounded(value, "");
@@ -74,6 +75,12 @@ void take_in(Fact& mine, const Fact& theirs) {
         value = mine.merge == TUTTI_MERGE_SUM ? value + other : std::max(value, other);
     };
     if (mine.value.index() != theirs.value.index()) return;
+    if (auto* ranks = std::get_if<Fact::ByRank>(&mine.value)) {
+        const auto& others = std::get<Fact::ByRank>(theirs.value);
+        ranks->insert(ranks->end(), others.begin(), others.end());
+        return;
+    }
+    if (mine.merge == TUTTI_MERGE_SPEAKER) return;
     if (uint64_t* number = std::get_if<uint64_t>(&mine.value)) {
         take(*number, std::get<uint64_t>(theirs.value));
     } else if (double* real = std::get_if<double>(&mine.value)) {
@@ -112,29 +119,34 @@ Fact* FactRow::get(std::string_view name) {
 void FactRow::merge(FactRow other) {
     if (other.weight > weight) std::swap(*this, other);
     for (Fact& theirs : other.facts) {
-        if (theirs.merge == TUTTI_MERGE_SPEAKER) continue;
         if (Fact* mine = get(theirs.name)) {
             take_in(*mine, theirs);
-        } else {
+        } else if (theirs.merge != TUTTI_MERGE_SPEAKER) {
             facts.push_back(std::move(theirs));
         }
     }
 }
 
+std::string FactRow::text_of(const Fact& fact) const {
+    if (fact.phrase.empty()) return value_text(fact);
+    std::string text;
+    std::string_view rest = fact.phrase;
+    while (true) {
+        const size_t open = rest.find('{');
+        text += rest.substr(0, open);
+        if (open == std::string_view::npos) break;
+        const size_t close = rest.find('}', open);
+        if (close == std::string_view::npos) break;
+        text += filled(*this, fact, rest.substr(open + 1, close - open - 1));
+        rest.remove_prefix(close + 1);
+    }
+    return text;
+}
+
 std::string FactRow::text() const {
     std::string text;
     for (const Fact& fact : facts) {
-        if (!is_said(fact)) continue;
-        std::string_view rest = fact.phrase;
-        while (true) {
-            const size_t open = rest.find('{');
-            text += rest.substr(0, open);
-            if (open == std::string_view::npos) break;
-            const size_t close = rest.find('}', open);
-            if (close == std::string_view::npos) break;
-            text += filled(*this, fact, rest.substr(open + 1, close - open - 1));
-            rest.remove_prefix(close + 1);
-        }
+        if (is_said(fact)) text += text_of(fact);
     }
     return text;
 }
@@ -144,8 +156,12 @@ std::string value_text(const Fact& fact) {
     if (const bool* flag = std::get_if<bool>(&fact.value)) return *flag ? "yes" : "no";
     if (const auto* text = std::get_if<std::string>(&fact.value)) return *text;
     const uint64_t* number = std::get_if<uint64_t>(&fact.value);
-    if (number == nullptr) return real_text(std::get<double>(fact.value), fact.unit);
+    if (number == nullptr) {
+        const double* real = std::get_if<double>(&fact.value);
+        return real != nullptr ? real_text(*real, fact.unit) : "?";
+    }
     if (fact.unit == TUTTI_UNIT_NONE) return grouped(*number);
+    if (fact.unit == TUTTI_UNIT_RANK) return std::to_string(*number);
     return real_text(static_cast<double>(*number), fact.unit);
 }
 
@@ -161,7 +177,7 @@ FactRow row_about(const Whose& whose, const char* subject, const char* on) {
 }
 
 FactRow row_of(const tutti_fact_row& row) {
-    FactRow made{row.subject, row.key, row.weight, row.is_told != 0, {}};
+    FactRow made{row.subject, row.key, row.weight, true, row.by_rank != 0, {}};
     made.facts.reserve(row.facts);
     for (size_t i = 0; i < row.facts; ++i) {
         const tutti_fact& fact = row.fact[i];

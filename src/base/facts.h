@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -15,8 +16,10 @@
 namespace tutti {
 
 struct Fact {
+    // Real numbers of several ranks, as a report has them; no team tells such.
+    using ByRank = std::vector<std::pair<uint32_t, double>>;
     // No value, a flag, a number, seconds or another real number, a text.
-    using Value = std::variant<std::nullptr_t, bool, uint64_t, double, std::string>;
+    using Value = std::variant<std::nullptr_t, bool, uint64_t, double, std::string, ByRank>;
 
     std::string name;
     Value value;
@@ -50,7 +53,8 @@ struct FactRow {
     std::string subject;
     std::string key;
     uint64_t weight = 0;
-    bool is_told = true;
+    bool is_told = true;   // by this member, in a report of all
+    bool by_rank = false;  // see tutti_fact_row
     std::vector<Fact> facts;
 
     // The reference is valid until the next one.
@@ -63,6 +67,8 @@ struct FactRow {
     void merge(FactRow other);
     // The phrases of its facts, filled in, in their order.
     [[nodiscard]] std::string text() const;
+    // Of one of its facts: its phrase, filled in, or without one its value.
+    [[nodiscard]] std::string text_of(const Fact& fact) const;
 };
 
 // "1,204".

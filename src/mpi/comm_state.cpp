@@ -58,14 +58,6 @@ CommState* take_freed() {
     return state;
 }
 
-void note_facts(FactLog& log, const CommState& state) {
-    if (state.team == nullptr) return;
-    const auto add = [](void* to, const tutti_fact_row* row) {
-        if (row->is_told != 0) static_cast<FactLog*>(to)->add(row_of(*row));
-    };
-    if (tutti_team_facts(state.team, add, &log) != TUTTI_OK) log.lose();
-}
-
 // The members' ranks in the world; empty where one is not in it, or the host does not say.
 std::vector<int> ranks_in_world(abi::Comm comm, int size) {
     std::vector<int> ranks(static_cast<size_t>(size)), world_ranks(ranks.size());
@@ -84,30 +76,36 @@ std::vector<int> ranks_in_world(abi::Comm comm, int size) {
     return has_all ? world_ranks : std::vector<int>{};
 }
 
-void note_arrivals(ArrivalLog& log, const CommState& state) {
-    if (state.team == nullptr) return;
-    for (int collective = 0; collective < TUTTI_COLLECTIVE_COUNT; ++collective) {
-        const auto kind = static_cast<tutti_collective>(collective);
-        tutti_arrivals_info info{};
-        info.struct_bytes = sizeof info;
-        tutti_team_arrivals(state.team, kind, &info);
-        if (info.samples == 0) continue;
-        log.add_waited(info);
-        if (state.comm == front.handles.comm_world) log.add_world(kind, info);
-        if (!state.in_world.empty()) log.add(kind, info, state.in_world);
+// What a team says, in the job's terms.
+void note_row(FactLog& log, const CommState& state, const tutti_fact_row& told) {
+    FactRow row = row_of(told);
+    for (Fact& fact : row.facts) {
+        const uint64_t* const member = std::get_if<uint64_t>(&fact.value);
+        if (fact.unit != TUTTI_UNIT_RANK || *member >= state.in_world.size()) continue;
+        fact.value = static_cast<uint64_t>(state.in_world[*member]);
     }
+    const bool has_all = state.comm == front.handles.comm_world;
+    if (row.by_rank && !has_all) {
+        std::erase_if(row.facts,
+                      [](const Fact& fact) { return fact.merge == TUTTI_MERGE_SPEAKER; });
+    }
+    if (!row.facts.empty()) log.add(std::move(row));
 }
 
-// What communicators that are gone have left, and what those that are here say. of_gone is read
-// under the lock.
-template <class Log>
-Log gather_log(Log* const& of_gone, void (*note)(Log&, const CommState&)) {
-    const std::lock_guard lock(front.mutex_states);
-    Log log = of_gone != nullptr ? *of_gone : Log{};
-    for (const CommState* state = front.states; state != nullptr; state = state->next) {
-        note(log, *state);
-    }
-    return log;
+// Visitors are called from C.
+struct Noting {
+    FactLog& log;
+    const CommState& state;
+};
+
+void note_facts(FactLog& log, const CommState& state) {
+    if (state.team == nullptr) return;
+    const auto note = [](void* to, const tutti_fact_row* row) {
+        const auto& noting = *static_cast<const Noting*>(to);
+        note_row(noting.log, noting.state, *row);
+    };
+    Noting noting{log, state};
+    if (tutti_team_facts(state.team, 0, note, &noting) != TUTTI_OK) log.lose();
 }
 
 // One that is in no list.
@@ -117,7 +115,6 @@ void destroy_state(CommState* state) {
         const std::lock_guard lock(front.mutex_states);
         if (front.facts == nullptr) front.facts = new (std::nothrow) FactLog;
         if (front.facts != nullptr) note_facts(*front.facts, *state);
-        note_arrivals(front.arrivals, *state);
     }
     if (state->team != nullptr) tutti_team_destroy(state->team);
     delete state;
@@ -387,12 +384,15 @@ bool create_comm_keyval() {
                                          nullptr) == abi::kSuccess;
 }
 
-FactLog gather_facts() { return gather_log(front.facts, note_facts); }
-
-ArrivalLog gather_arrivals() {
+FactLog gather_facts() {
     const CommState* world = attribute_of(front.handles.comm_world);
     if (world != nullptr && world->team != nullptr) tutti_team_finish_arrivals(world->team);
-    return gather_log(&front.arrivals, note_arrivals);
+    const std::lock_guard lock(front.mutex_states);
+    FactLog log = front.facts != nullptr ? *front.facts : FactLog{};
+    for (const CommState* state = front.states; state != nullptr; state = state->next) {
+        note_facts(log, *state);
+    }
+    return log;
 }
 
 void destroy_freed_states() {

@@ -101,10 +101,8 @@ int copy_no_attribute(uintptr_t, int, void*, void*, void*, int* flag);
 bool create_comm_keyval();
 // Gives it a state before any other function asks for it. False where the host takes none.
 bool attach_now(abi::Comm comm);
-// How late ranks came, in freed communicators and in those still there. Collective over the world,
-// which compares its last samples.
-ArrivalLog gather_arrivals();
-// What teams tell of themselves.
+// What teams tell of themselves, of freed communicators and of those still there. Collective over
+// the world, which first compares its last samples of arrivals.
 FactLog gather_facts();
 // After the host's MPI_Finalize: the states of communicators that were never freed.
 void destroy_leftover_states();

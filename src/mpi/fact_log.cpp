@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <type_traits>
+#include <span>
+#include <utility>
 
 namespace tutti::mpi {
 
@@ -17,14 +18,22 @@ struct Subject {
     bool is_always_listed;  // in JSON, though there be nothing
     bool is_detail;         // in the full text only
     size_t lines_max;       // of text
+    // Where JSON has how many rows found no room, and text has not; null: as others.
+    const char* more = nullptr;
 };
 // That told nothing; no rows have this subject.
 constexpr const char* kTeams = "teams";
 constexpr size_t kLinesMax = 8;
 constexpr size_t kAllLines = SIZE_MAX;
+// Not a list but an object, which has the facts of all its rows.
+constexpr std::string_view kObject = "arrivals";
 constexpr Subject kSubjects[] = {
-    {"tuning/calls", false, false, kLinesMax}, {"nodes", true, true, kLinesMax},
-    {"verbs", true, false, kAllLines},         {"multicast", true, false, kAllLines},
+    {"arrivals/calls", false, false, kAllLines, "/arrivals/more"},
+    {"arrivals", false, false, kAllLines},
+    {"tuning/calls", false, false, kLinesMax},
+    {"nodes", true, true, kLinesMax},
+    {"verbs", true, false, kAllLines},
+    {"multicast", true, false, kAllLines},
     {kTeams, false, false, kAllLines},
 };
 
@@ -37,21 +46,24 @@ Fact::Value value_of(const Json& json) {
     if (json.is_number_unsigned()) return json.get<uint64_t>();
     if (json.is_number()) return json.get<double>();
     if (json.is_string()) return json.get<std::string>();
+    if (json.is_array()) return json.get<Fact::ByRank>();
     return nullptr;
 }
 
-Json packed_row(const FactRow& row) {
+Json packed_row(const FactRow& row, uint32_t rank) {
     Json facts = Json::array();
     for (const Fact& fact : row.facts) {
+        const double* real = row.by_rank ? std::get_if<double>(&fact.value) : nullptr;
+        const Fact::Value value = real ? Fact::ByRank{{rank, *real}} : fact.value;
         facts.push_back(
-            {fact.name, json_of(fact.value), fact.unit, fact.merge, fact.phrase, fact.said_from});
+            {fact.name, json_of(value), fact.unit, fact.merge, fact.phrase, fact.said_from});
     }
-    return {row.subject, row.key, row.weight, std::move(facts)};
+    return {row.subject, row.key, row.weight, row.by_rank, std::move(facts)};
 }
 
 FactRow unpacked_row(const Json& packed) {
-    FactRow row{packed[0], packed[1], packed[2], true, {}};
-    for (const Json& one : packed[3]) {
+    FactRow row{packed[0], packed[1], packed[2], true, packed[3], {}};
+    for (const Json& one : packed[4]) {
         Fact& fact = row.add(one[0], value_of(one[1]));
         fact.unit = one[2];
         fact.merge = one[3];
@@ -77,16 +89,52 @@ Json& list_of(Json& json, const std::string& path) {
     return list;
 }
 
-Json object_of(const FactRow& row) {
-    Json object = Json::object();
+// A rank that has told nothing has 0.
+Json list_of_ranks(const Fact::ByRank& told, uint32_t ranks) {
+    std::vector<double> values(ranks);
+    for (const auto& [rank, value] : told) {
+        if (rank < ranks) values[rank] = value;
+    }
+    return values;
+}
+
+void add_to(Json& object, const FactRow& row, uint32_t ranks) {
     for (const Fact& fact : row.facts) {
         if (fact.name.ends_with('/')) {
             list_of(object, fact.name.substr(0, fact.name.size() - 1));
-        } else {
-            object[Json::json_pointer("/" + fact.name)] = json_of(fact.value);
+            continue;
         }
+        const auto* told = std::get_if<Fact::ByRank>(&fact.value);
+        object[Json::json_pointer("/" + fact.name)] =
+            told ? list_of_ranks(*told, ranks) : json_of(fact.value);
     }
-    return object;
+}
+
+void add_rows(Json& json, const char* subject, std::span<const FactRow> rows, uint32_t ranks) {
+    if (subject == kObject) {
+        for (const FactRow& row : rows) add_to(json[subject], row, ranks);
+        return;
+    }
+    Json& list = list_of(json, subject);
+    for (const FactRow& row : rows) {
+        Json object = Json::object();
+        add_to(object, row, ranks);
+        list.push_back(std::move(object));
+    }
+}
+
+// A line each, of those that have words.
+std::vector<std::string> texts_of(const std::vector<FactRow>& rows) {
+    std::vector<std::string> texts;
+    for (const FactRow& row : rows) {
+        std::string lines = row.text();
+        if (lines.empty()) continue;
+        for (size_t at = 0; (at = lines.find('\n', at)) != std::string::npos; ++at) {
+            lines.replace(at, 1, "\ntutti: ");
+        }
+        texts.push_back("tutti: " + lines + "\n");
+    }
+    return texts;
 }
 
 }  // namespace
@@ -121,6 +169,13 @@ std::vector<FactRow> FactLog::rows(std::string_view subject) const {
     return found;
 }
 
+void FactLog::change(std::string_view subject, const std::function<void(FactRow&)>& visit) {
+    std::ranges::stable_sort(rows_, std::greater{}, &FactRow::weight);
+    for (FactRow& row : rows_) {
+        if (row.subject == subject) visit(row);
+    }
+}
+
 std::vector<std::string> FactLog::subjects() const {
     std::vector<std::string> found;
     for (const FactRow& row : rows_) {
@@ -134,13 +189,15 @@ uint64_t FactLog::left_out(const std::string& subject) const {
     return found == left_out_.end() ? 0 : found->second;
 }
 
-std::string FactLog::packed() const {
+std::string FactLog::packed(std::optional<uint32_t> rank) const {
     std::string lines;
     const auto add_line = [&](const Json& json) {
         // Texts may hold a message cut in the middle of a character.
         lines += json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
     };
-    for (const FactRow& row : rows_) add_line(packed_row(row));
+    for (const FactRow& row : rows_) {
+        if (rank || !row.by_rank) add_line(packed_row(row, rank.value_or(0)));
+    }
     for (const auto& [subject, count] : left_out_) add_line({subject, count});
     if (lost_ > 0) add_line({kTeams, lost_});
     return lines;
@@ -164,35 +221,33 @@ std::string facts_text(const FactLog& log, bool is_full) {
     const std::vector<std::string> found = log.subjects();
     for (const Subject& subject : ordered_subjects(found)) {
         if (subject.is_detail && !is_full) continue;
-        const std::vector<FactRow> rows = log.rows(subject.name);
-        for (size_t i = 0; i < std::min(rows.size(), subject.lines_max); ++i) {
-            std::string lines = rows[i].text();
-            for (size_t at = 0; (at = lines.find('\n', at)) != std::string::npos; ++at) {
-                lines.replace(at, 1, "\ntutti: ");
-            }
-            text += "tutti: " + lines + "\n";
-        }
-        if (rows.size() > subject.lines_max) {
-            const size_t more = rows.size() - subject.lines_max;
+        const std::vector<std::string> texts = texts_of(log.rows(subject.name));
+        const size_t shown = std::min(texts.size(), subject.lines_max);
+        for (size_t i = 0; i < shown; ++i) text += texts[i];
+        if (texts.size() > shown) {
+            const size_t more = texts.size() - shown;
             text += "tutti: and " + std::to_string(more) + " more such line" +
                     (more == 1 ? "" : "s") + "\n";
         }
-        if (const uint64_t left_out = log.left_out(subject.name); left_out > 0) {
+        const uint64_t left_out = subject.more == nullptr ? log.left_out(subject.name) : 0;
+        if (left_out > 0) {
             text += "tutti: " + std::to_string(left_out) + " more found no room in the report\n";
         }
     }
     return text;
 }
 
-void add_facts(Json& json, const FactLog& log) {
+void add_facts(Json& json, const FactLog& log, uint32_t ranks) {
     const std::vector<std::string> found = log.subjects();
     for (const Subject& subject : ordered_subjects(found)) {
         const std::vector<FactRow> rows = log.rows(subject.name);
         if (!rows.empty() || subject.is_always_listed) {
-            Json& list = list_of(json, subject.name);
-            for (const FactRow& row : rows) list.push_back(object_of(row));
+            add_rows(json, subject.name, rows, ranks);
         }
-        if (const uint64_t left_out = log.left_out(subject.name); left_out > 0) {
+        const uint64_t left_out = log.left_out(subject.name);
+        if (left_out > 0 && subject.more != nullptr) {
+            json[Json::json_pointer(subject.more)] = left_out;
+        } else if (left_out > 0) {
             json["left_out"][subject.name] = left_out;
         }
     }

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +27,8 @@ class FactLog {
     void add(FactRow row);
     // Of a subject, the heaviest first.
     [[nodiscard]] std::vector<FactRow> rows(std::string_view subject) const;
+    // Visits those of a subject so.
+    void change(std::string_view subject, const std::function<void(FactRow&)>& visit);
     // Those that have rows.
     [[nodiscard]] std::vector<std::string> subjects() const;
     // A team could not tell, for want of memory.
@@ -32,8 +36,9 @@ class FactLog {
     // How often a subject's rows found no room, or were left out otherwise.
     [[nodiscard]] uint64_t left_out(const std::string& subject) const;
 
-    // A line of JSON each, so that those of several processes may follow one another.
-    [[nodiscard]] std::string packed() const;
+    // A line of JSON each, so that those of several processes may follow one another. rank: this
+    // process's, for what is listed by rank; nothing: that is left out.
+    [[nodiscard]] std::string packed(std::optional<uint32_t> rank) const;
     void add_packed(std::string_view lines);
 
   private:
@@ -45,7 +50,7 @@ class FactLog {
 
 // Lines of what is worth reading, or nothing. is_full: within nodes, too.
 std::string facts_text(const FactLog& log, bool is_full);
-// Each row becomes an object in the list that its subject names.
-void add_facts(nlohmann::ordered_json& json, const FactLog& log);
+// Each row becomes an object in the list that its subject names. Lists by rank have so many.
+void add_facts(nlohmann::ordered_json& json, const FactLog& log, uint32_t ranks);
 
 }  // namespace tutti::mpi

@@ -15,6 +15,7 @@
 #include "base/files/whole_file.h"
 #include "mpi/comm_state.h"
 #include "mpi/front.h"
+#include "mpi/late_ranks.h"
 #include "mpi/report_file.h"
 #include "mpi/report_table.h"
 
@@ -89,18 +90,6 @@ StagedRecord staged_here() {
     return record;
 }
 
-// Collective over the world; nothing where their list would be too long.
-RankArrivals gather_rank_arrivals(ArrivalLog log, std::span<const ReportRecord> own) {
-    RankArrivals found;
-    if (front.world_size > static_cast<int>(kListedRanksMax)) return found;
-    log.bound_waited(own);
-    auto waited = gather_records(std::span(&log.waited(), 1));
-    auto lateness = gather_records(std::span(&log.lateness(), 1));
-    if (waited) found.waited = std::move(*waited);
-    if (lateness) found.lateness = std::move(*lateness);
-    return found;
-}
-
 // What rank 0 knows without the others.
 ReportHead own_head(const WatchTotals& watches) {
     const char* faults = tutti_context_setting(front.context, "TUTTI_FAULTS");
@@ -118,12 +107,19 @@ ReportHead own_head(const WatchTotals& watches) {
     return head;
 }
 
+// Of more ranks their list says less than it takes.
+constexpr int kListedRanksMax = 4096;
+
 // Collective over the world: at rank 0 what all tell, else or where there are too many its own.
-FactLog gather_job_facts() {
-    const std::string own = gather_facts().packed();
-    const auto all = gather_records(std::span<const char>(own));
+FactLog gather_job_facts(std::span<const ReportRecord> own_calls) {
+    FactLog own = gather_facts();
+    bound_own_wait(own, own_calls);
+    std::optional<uint32_t> lists;
+    if (front.world_size <= kListedRanksMax) lists = static_cast<uint32_t>(front.world_rank);
+    const std::string lines = own.packed(lists);
+    const auto all = gather_records(std::span<const char>(lines));
     FactLog facts(SIZE_MAX);
-    facts.add_packed(all ? std::string_view(all->data(), all->size()) : std::string_view(own));
+    facts.add_packed(all ? std::string(all->data(), all->size()) : own.packed(std::nullopt));
     return facts;
 }
 
@@ -140,13 +136,8 @@ Report gather_report(const WatchTotals& watches) {
     report.head = own_head(watches);
     const auto records = gather_records(std::span(mine));
     report.rows = merge_records(records ? *records : as_of_all(mine));
-    // Before the last samples of arrivals are compared, which is a call of its own.
-    report.head.facts = gather_job_facts();
-    const ArrivalLog arrival_log = gather_arrivals();
-    const auto arrivals = gather_records(arrival_log.records());
-    report.head.arrivals = arrivals ? merge_arrivals(*arrivals, report.rows)
-                                    : merge_arrivals(arrival_log.records(), report.rows);
-    report.head.rank_arrivals = gather_rank_arrivals(arrival_log, mine);
+    report.head.facts = gather_job_facts(mine);
+    bound_waits(report.head.facts, report.rows, report.head.run_s);
     const StagedRecord here = staged_here();
     const auto staged = gather_records(std::span(&here, 1));
     report.head.staged = merge_staged(staged ? *staged : std::vector{here});

@@ -161,7 +161,6 @@ struct Front {
     std::atomic<CommState*> freed{nullptr};
     // Of communicators that are gone, under mutex_states; made for the first of them.
     FactLog* facts = nullptr;
-    ArrivalLog arrivals;            // of them, too
     KeptReason* reasons = nullptr;  // that reports name, under mutex_states
     uint32_t reason_count = 0;
     std::atomic<uint32_t> failures_said{0};  // bits, by status

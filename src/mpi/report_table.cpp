@@ -207,8 +207,7 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows)
                 " bytes\n";
     }
     text += "tutti: bytes and times are those of one rank, on average\n";
-    return text + table_text(mpi, rows) + arrival_text(head.arrivals, head.run_s) +
-           live_text(head) + facts_text(head.facts, head.is_full);
+    return text + table_text(mpi, rows) + live_text(head) + facts_text(head.facts, head.is_full);
 }
 
 std::string report_json(const ReportHead& head, std::span<const ReportRow> rows) {
@@ -247,8 +246,7 @@ std::string report_json(const ReportHead& head, std::span<const ReportRow> rows)
         entry[host ? "reason" : "algorithm"] = host ? row.how.substr(6) : row.how;
         json["collectives"].push_back(std::move(entry));
     }
-    if (!head.arrivals.empty()) json["arrivals"] = arrival_json(head.arrivals, head.rank_arrivals);
-    add_facts(json, head.facts);
+    add_facts(json, head.facts, head.ranks);
     // Texts may hold a message cut in the middle of a character.
     return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "mpi/arrival_table.h"
 #include "mpi/fact_log.h"
 #include "mpi/watch_table.h"
 
@@ -68,8 +67,6 @@ struct ReportHead {
     std::string no_single_copy = {};  // why, on rank 0's node; or empty
     KnownSwitches switches = {};
     std::string tuned = {};  // the tuned file's name, or empty
-    std::vector<ArrivalRecord> arrivals = {};
-    RankArrivals rank_arrivals = {};
     bool tunes_live = false;
     FactLog facts{};
     double run_s = 0;      // on rank 0, from the end of MPI_Init to MPI_Finalize

@@ -139,7 +139,7 @@ def test_find_package(prefix, source):
 def test_header_compiles_as_cpp(prefix, source):
     for header in (prefix / "include/tutti").iterdir():
         (source / "header.cpp").write_text(f"#include <tutti/{header.name}>\n"
-                                           "tutti_arrivals_info info;\nint main() {}\n")
+                                           "tutti_fact_row row;\nint main() {}\n")
         run("g++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
             f"-I{prefix}/include", source / "header.cpp")
 

@@ -87,17 +87,6 @@ tutti_status guarded(Make make, char* message, size_t message_bytes) {
     }
 }
 
-// What a team tells of itself, into a struct of this version.
-template <class Info, class Describe>
-tutti_status describe_into(const tutti_team* team, Info* info, Describe describe) {
-    if (!team || !info || info->struct_bytes != sizeof(*info)) return TUTTI_ERR_ARGUMENT;
-    const auto told = [&]() -> tutti_status {
-        describe(team_of(team));
-        return TUTTI_OK;
-    };
-    return guarded(told, nullptr, 0);
-}
-
 }  // namespace
 
 extern "C" {
@@ -351,26 +340,20 @@ void tutti_team_rejected_foreign(tutti_team* team, const char* label) {
 
 const char* tutti_team_message(const tutti_team* team) { return team_of(team).message(); }
 
-tutti_status tutti_team_facts(const tutti_team* team, tutti_fact_visitor visit, void* state) {
+tutti_status tutti_team_facts(const tutti_team* team, int all, tutti_fact_visitor visit,
+                              void* state) {
     if (!team || !visit) return TUTTI_ERR_ARGUMENT;
     const auto tell = [&]() -> tutti_status {
-        for (const tutti::FactRow& row : team_of(team).facts()) {
+        for (const tutti::FactRow& row : team_of(team).facts(all != 0)) {
             const std::vector<tutti_fact> facts = tutti::c_facts(row);
             const tutti_fact_row told{sizeof told, row.subject.c_str(), row.key.c_str(),
-                                      row.weight,  row.is_told ? 1 : 0, facts.data(),
+                                      row.weight,  row.by_rank ? 1 : 0, facts.data(),
                                       facts.size()};
             visit(state, &told);
         }
         return TUTTI_OK;
     };
     return guarded(tell, nullptr, 0);
-}
-
-tutti_status tutti_team_arrivals(const tutti_team* team, tutti_collective collective,
-                                 tutti_arrivals_info* info) {
-    if (collective < 0 || collective >= TUTTI_COLLECTIVE_COUNT) return TUTTI_ERR_ARGUMENT;
-    return describe_into(team, info,
-                         [&](auto& told) { told.describe_arrivals(collective, *info); });
 }
 
 int tutti_team_host_left(tutti_team* team) {

@@ -70,30 +70,4 @@ bool Arrivals::has_stragglers(tutti_collective collective) const {
     return figures.spread_ns / figures.samples > figures.delay_ns / figures.delay_samples;
 }
 
-void Arrivals::describe(tutti_collective collective, tutti_arrivals_info& info) const {
-    const adapt::ArrivalFigures& figures = figures_[collective];
-    info.calls = calls_;
-    info.compared = compared_;
-    info.samples = figures.samples;
-    info.spread_ns = figures.spread_ns;
-    info.spread_ns_max = figures.spread_ns_max;
-    info.delay_samples = figures.delay_samples;
-    info.delay_ns = figures.delay_ns;
-    info.delay_ns_max = figures.delay_ns_max;
-    info.waited_ns = figures.waited_ns;
-    info.own_waited_ns = figures.own_waited_ns;
-    info.clock_error_ns = error_ns_;
-    static_assert(TUTTI_ARRIVALS_RECENT == adapt::ArrivalFigures::kRecentMax);
-    info.recent = static_cast<uint32_t>(std::min<uint64_t>(figures.samples, TUTTI_ARRIVALS_RECENT));
-    for (uint32_t i = 0; i < info.recent; ++i) {
-        const uint64_t sample = figures.samples - info.recent + i;
-        info.recent_late_ns[i] = figures.recent_late_ns[sample % TUTTI_ARRIVALS_RECENT];
-    }
-    const auto places = figures.last_ones.places();
-    for (uint32_t i = 0; i < TUTTI_ARRIVALS_LAST; ++i) {
-        info.last_rank[i] = places[i].rank;
-        info.last_samples[i] = places[i].at_least();
-    }
-}
-
 }  // namespace tutti::engine

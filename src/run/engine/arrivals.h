@@ -82,8 +82,15 @@ class Arrivals {
     // The block is what all say.
     void compared();
 
-    // All but struct_bytes and last_hosts.
-    void describe(tutti_collective collective, tutti_arrivals_info& info) const;
+    // ---- what all comparisons have found ----
+    [[nodiscard]] const adapt::ArrivalFigures& figures(tutti_collective collective) const {
+        return figures_[collective];
+    }
+    // Samples stand for so many calls, where there are some.
+    [[nodiscard]] double calls_per_sample() const {
+        return static_cast<double>(calls_) / static_cast<double>(compared_);
+    }
+    [[nodiscard]] uint64_t clock_error_ns() const { return error_ns_; }  // the most
 
   private:
     [[nodiscard]] bool times_calls() const { return timed_max_ > 0; }

@@ -33,10 +33,12 @@ void InterNode::attach(node::Team* node) {
     context_.process_multicast().enroll(*this);
 }
 
-void InterNode::tell(std::vector<FactRow>& rows, const std::string& name) const {
+void InterNode::tell(std::vector<FactRow>& rows, const std::string& name, bool all) const {
     const Whose whose{name, rank_, placement_.ranks(), placement_.nodes()};
-    networks_.tell(rows, whose);
-    rows.push_back(multicast::facts_of(multicast_.story(planner_.message_speed()), whose));
+    const bool speaks = all || rank_ == 0;
+    if (speaks) networks_.tell(rows, whose);
+    const multicast::MulticastStory story = multicast_.story(planner_.message_speed());
+    if (speaks || story.carried) rows.push_back(multicast::facts_of(story, whose));
 }
 
 Result<Done> InterNode::adopt_multicast(multicast::MulticastOutcome made) {

@@ -190,19 +190,40 @@ Done Sampler::price_following() {
 
 // ---- what it tells -----------------------------------------------------------------------------
 
-void Sampler::add_facts(std::vector<FactRow>& rows) const {
-    if (!live_) return;
-    for (const auto& question : live_->questions()) {
-        rows.push_back(select::facts_of(question, team_.rank(), team_.size()));
+void Sampler::add_facts(std::vector<FactRow>& rows, bool all, const HostOf& host_of) const {
+    const bool speaks = all || team_.rank() == 0;
+    if (live_ && speaks) {
+        for (const auto& question : live_->questions()) {
+            rows.push_back(select::facts_of(question, team_.rank(), team_.size()));
+        }
     }
+    add_arrivals(rows, speaks, host_of);
 }
 
-void Sampler::describe(tutti_collective collective, tutti_arrivals_info& info) const {
-    arrivals_.describe(collective, info);
-    const bool follows = collective == TUTTI_BARRIER || collective == TUTTI_ALLREDUCE;
-    if (follow_ && has_followed_ && follows && follow_->of(collective).follows) {
-        info.follows_since = follow_->of(collective).since;
+void Sampler::add_arrivals(std::vector<FactRow>& rows, bool all, const HostOf& host_of) const {
+    double own_waited_ns = 0;
+    tutti_collective most = TUTTI_BARRIER;  // sampled
+    for (int i = 0; i < TUTTI_COLLECTIVE_COUNT; ++i) {
+        const auto collective = static_cast<tutti_collective>(i);
+        const adapt::ArrivalFigures& figures = arrivals_.figures(collective);
+        if (figures.samples == 0) continue;
+        own_waited_ns += static_cast<double>(figures.own_waited_ns) * arrivals_.calls_per_sample();
+        if (figures.samples > arrivals_.figures(most).samples) most = collective;
+        if (!all) continue;
+        ArrivalStory story{.collective = collective,
+                           .ranks = team_.size(),
+                           .calls_per_sample = arrivals_.calls_per_sample(),
+                           .clock_error_ns = arrivals_.clock_error_ns(),
+                           .figures = figures};
+        const bool follows = collective == TUTTI_BARRIER || collective == TUTTI_ALLREDUCE;
+        if (follow_ && has_followed_ && follows && follow_->of(collective).follows) {
+            story.follows_since = follow_->of(collective).since;
+        }
+        rows.push_back(facts_of(story, host_of));
     }
+    if (arrivals_.figures(most).samples == 0) return;
+    rows.push_back(own_wait(own_waited_ns));
+    rows.push_back(own_lateness(most, arrivals_.figures(most)));
 }
 
 }  // namespace tutti::engine

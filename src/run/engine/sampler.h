@@ -16,6 +16,7 @@
 #include "plan/select/follow.h"
 #include "plan/select/live.h"
 #include "run/engine/agenda.h"
+#include "run/engine/arrival_facts.h"
 #include "run/engine/arrivals.h"
 #include "run/engine/request.h"
 #include "tutti/tutti.h"
@@ -66,13 +67,13 @@ class Sampler {
     bool host_left(uint32_t way);
     // What was sampled and is not compared yet.
     void compare();
-    void add_facts(std::vector<FactRow>& rows) const;
-    // All but struct_bytes and last_host.
-    void describe(tutti_collective collective, tutti_arrivals_info& info) const;
+    // all: also what the first member tells for all.
+    void add_facts(std::vector<FactRow>& rows, bool all, const HostOf& host_of) const;
     // What a clock reading has found, or that there is none.
     Arrivals& arrivals() { return arrivals_; }
 
   private:
+    void add_arrivals(std::vector<FactRow>& rows, bool all, const HostOf& host_of) const;
     void compare_now();
     tutti_status exchange();
     void hear_of_trials();

@@ -348,33 +348,24 @@ Result<Done> Team::force_here(const tutti_call& call, const std::string& algorit
     return forced;
 }
 
-std::vector<FactRow> Team::facts() {
+std::vector<FactRow> Team::facts(bool all) {
     const HeldTeam held_team(*this);
     std::vector<FactRow> rows;
-    if (sampler_) sampler_->add_facts(rows);
-    if (members_.node.size > 1) rows.push_back(node::facts_of(node_story(members_)));
-    if (InterNode* inter_node = runner_->inter_node()) {
+    InterNode* const inter_node = runner_->inter_node();
+    const auto host_of = [&](uint32_t rank) {
+        if (inter_node == nullptr) return members_.host();
+        return inter_node->host_text(inter_node->placement().node_of(rank));
+    };
+    if (sampler_) sampler_->add_facts(rows, all, host_of);
+    if (members_.node.size > 1 && (all || members_.node.rank == 0)) {
+        rows.push_back(node::facts_of(node_story(members_)));
+    }
+    if (inter_node != nullptr) {
         const auto held = inter_node->hold();
-        inter_node->tell(rows, members_.name);
+        inter_node->tell(rows, members_.name, all);
     }
+    if (!all) std::erase_if(rows, [](const FactRow& row) { return !row.is_told; });
     return rows;
-}
-
-void Team::describe_arrivals(tutti_collective collective, tutti_arrivals_info& info) {
-    const HeldTeam held_team(*this);
-    const size_t struct_bytes = info.struct_bytes;
-    info = {};
-    info.struct_bytes = struct_bytes;
-    if (!sampler_) return;
-    sampler_->describe(collective, info);
-    const InterNode* inter_node = runner_->inter_node();
-    for (uint32_t i = 0; i < TUTTI_ARRIVALS_LAST && info.last_samples[i] > 0; ++i) {
-        const auto host = [&] {
-            if (!inter_node) return members_.host();
-            return inter_node->host_text(inter_node->placement().node_of(info.last_rank[i]));
-        };
-        std::snprintf(info.last_host[i], sizeof info.last_host[i], "%s", host().c_str());
-    }
 }
 
 }  // namespace tutti::engine

@@ -103,9 +103,8 @@ class Team {
     uint32_t rank() const { return members_.rank; }
     uint32_t size() const { return members_.size; }
     const char* message();
-    std::vector<FactRow> facts();
-    // All but struct_bytes.
-    void describe_arrivals(tutti_collective collective, tutti_arrivals_info& info);
+    // See tutti_team_facts().
+    std::vector<FactRow> facts(bool all);
     // See tutti_team_host_left().
     bool host_left() { return sampler_ && sampler_->host_left(run_.way); }
     // Collective, a call of its own: what was sampled and is not compared yet.

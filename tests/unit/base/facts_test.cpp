@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace tutti {
 namespace {
 
@@ -88,25 +90,44 @@ TEST(Facts, SumsOfOthersAreKept) {
     EXPECT_EQ(row.find("port"), nullptr);
 }
 
+// Of one process each.
+TEST(Facts, ListsByRankGrow) {
+    FactRow row;
+    row.add("late_s", Fact::ByRank{{0, 1.5}});
+    FactRow other;
+    other.weight = 1;
+    other.add("late_s", Fact::ByRank{{1, 2.5}});
+    row.merge(other);
+    auto told = std::get<Fact::ByRank>(row.find("late_s")->value);
+    std::ranges::sort(told);
+    EXPECT_EQ(told, (Fact::ByRank{{0, 1.5}, {1, 2.5}}));
+}
+
+TEST(Facts, RanksAreNamesNotAmounts) {
+    FactRow row;
+    const Fact fact = row.add("rank", uint64_t{4096}).in(TUTTI_UNIT_RANK);
+    EXPECT_EQ(value_text(fact), "4096");
+}
+
 TEST(Facts, PassTheCInterface) {
     FactRow row;
     row.subject = "verbs";
     row.key = "on";
     row.weight = 7;
-    row.is_told = false;
+    row.by_rank = true;
     row.add("nothing", nullptr);
     row.add("flag", true);
     row.add("number", uint64_t{1} << 63).in(TUTTI_UNIT_BYTES).most();
     row.add("real", 0.5).in(TUTTI_UNIT_SECONDS).sum();
     row.add("text", "words").say("{} in all", 3);
     const std::vector<tutti_fact> facts = c_facts(row);
-    const tutti_fact_row c_row{sizeof(tutti_fact_row), "verbs",     "on", 7, 0,
+    const tutti_fact_row c_row{sizeof(tutti_fact_row), "verbs",     "on", 7, 1,
                                facts.data(),           facts.size()};
     const FactRow back = row_of(c_row);
     EXPECT_EQ(back.subject, row.subject);
     EXPECT_EQ(back.key, row.key);
     EXPECT_EQ(back.weight, row.weight);
-    EXPECT_EQ(back.is_told, row.is_told);
+    EXPECT_EQ(back.by_rank, row.by_rank);
     ASSERT_EQ(back.facts.size(), row.facts.size());
     for (size_t i = 0; i < row.facts.size(); ++i) {
         EXPECT_EQ(facts[i].struct_bytes, sizeof(tutti_fact));

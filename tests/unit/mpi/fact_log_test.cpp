@@ -20,14 +20,14 @@ FactRow row_of_key(const std::string& key, uint64_t weight, uint64_t count = 1) 
 
 nlohmann::ordered_json json_of(const FactLog& log) {
     nlohmann::ordered_json json;
-    add_facts(json, log);
+    add_facts(json, log, 1);
     return json;
 }
 
 TEST(FactLog, OfNothing) {
     EXPECT_EQ(facts_text(FactLog{}, true), "");
     EXPECT_EQ(json_of(FactLog{})["verbs"].dump(), "[]");
-    EXPECT_EQ(FactLog{}.packed(), "");
+    EXPECT_EQ(FactLog{}.packed(std::nullopt), "");
 }
 
 TEST(FactLog, RowsOfOneKeyAreOneAndHeavyOnesComeFirst) {
@@ -59,7 +59,7 @@ TEST(FactLog, TravelsAsLines) {
     FactLog two;
     two.add(row_of_key("a", 9, 2));
     FactLog job(SIZE_MAX);
-    job.add_packed(one.packed() + two.packed());
+    job.add_packed(one.packed(std::nullopt) + two.packed(std::nullopt));
     const auto rows = job.rows("verbs");
     ASSERT_EQ(rows.size(), 2u);
     EXPECT_EQ(rows[0].text(), "about a, 3 times");
@@ -80,8 +80,8 @@ TEST(FactLog, KeepsTheHeaviestAndCountsTheOthers) {
     for (uint64_t i = 0; i < kMany; ++i) log.add(row_of_key(std::to_string(i), i));
     log.add(row_of_key("0", 0));  // it found no room then, and finds none now
     FactLog job(SIZE_MAX);
-    job.add_packed(log.packed());
-    job.add_packed(log.packed());
+    job.add_packed(log.packed(std::nullopt));
+    job.add_packed(log.packed(std::nullopt));
     const auto rows = job.rows("verbs");
     ASSERT_EQ(rows.size(), FactLog::kRowsMax);
     EXPECT_EQ(rows.front().key, std::to_string(kMany - 1));
@@ -115,8 +115,8 @@ TEST(FactLog, TeamsThatCouldNotTellAreCounted) {
     FactLog log;
     log.lose();
     FactLog job(SIZE_MAX);
-    job.add_packed(log.packed());
-    job.add_packed(log.packed());
+    job.add_packed(log.packed(std::nullopt));
+    job.add_packed(log.packed(std::nullopt));
     EXPECT_EQ(facts_text(job, false), "tutti: 2 more found no room in the report\n");
     EXPECT_EQ(json_of(job)["left_out"]["teams"], 2);
     EXPECT_FALSE(json_of(job).contains("teams"));

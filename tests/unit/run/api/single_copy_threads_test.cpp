@@ -161,7 +161,7 @@ TEST(NodeFacts, SayWhatFollowsAndWhere) {
     std::string keys[2];
     run_crew(context.get(), 2, [&](uint32_t rank, tutti_team* team) {
         const Told node = told(team, "nodes");
-        EXPECT_EQ(node.row().is_told, rank == 0);
+        EXPECT_EQ(all_told(team, "nodes", true).size(), rank == 0 ? 1u : 0u);
         EXPECT_EQ(node.number("ranks"), 2u);
         EXPECT_FALSE(node.flag("follows/single_copy"));
         const Fact* from = node.row().find("follows/single_copy_one_way_from_bytes");
@@ -192,9 +192,9 @@ TEST(NodeFacts, ARankAloneTellsNothing) {
 TEST(TeamFacts, WrongArgumentsAreRefused) {
     const ContextPtr context = make_context({});
     run_crew(context.get(), 1, [](uint32_t, tutti_team* team) {
-        EXPECT_EQ(tutti_team_facts(team, nullptr, nullptr), TUTTI_ERR_ARGUMENT);
+        EXPECT_EQ(tutti_team_facts(team, 1, nullptr, nullptr), TUTTI_ERR_ARGUMENT);
         const auto nothing = [](void*, const tutti_fact_row*) {};
-        EXPECT_EQ(tutti_team_facts(nullptr, nothing, nullptr), TUTTI_ERR_ARGUMENT);
+        EXPECT_EQ(tutti_team_facts(nullptr, 1, nothing, nullptr), TUTTI_ERR_ARGUMENT);
     });
 }
 

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <climits>
 #include <numeric>
-#include <tuple>
 
 #include "base/prng.h"
 #include "run/adapt/arrival_figures.h"
@@ -17,6 +16,7 @@
 #include "unit/run/engine/exchanges.h"
 #include "unit/run/engine/hosts.h"
 #include "unit/run/engine/later.h"
+#include "unit/run/engine/told.h"
 
 namespace tutti::test {
 namespace {
@@ -55,33 +55,42 @@ std::vector<uint64_t> compared(const std::vector<tutti_collective>& calls) {
     return counts;
 }
 
-tutti_arrivals_info arrivals_of(tutti_team* team, tutti_collective collective) {
-    tutti_arrivals_info info{};
-    info.struct_bytes = sizeof(info);
-    EXPECT_EQ(tutti_team_arrivals(team, collective, &info), TUTTI_OK);
-    return info;
-}
-
 void run_barrier(tutti_team* team) {
     const tutti_call barrier{};
     ASSERT_EQ(tutti_run(team, &barrier), TUTTI_OK) << tutti_team_message(team);
 }
 
-void expect_alike(const std::vector<tutti_arrivals_info>& of_ranks) {
-    const tutti_arrivals_info& first = of_ranks[0];
-    const auto figures = [](const tutti_arrivals_info& info) {
-        return std::tuple(info.calls, info.compared, info.samples, info.spread_ns,
-                          info.spread_ns_max, info.delay_samples, info.delay_ns, info.delay_ns_max,
-                          info.waited_ns, info.clock_error_ns, info.recent);
-    };
-    for (const tutti_arrivals_info& info : of_ranks) {
-        EXPECT_EQ(figures(info), figures(first));
-        EXPECT_TRUE(std::ranges::equal(info.last_rank, first.last_rank));
-        EXPECT_TRUE(std::ranges::equal(info.last_samples, first.last_samples));
-        for (int i = 0; i < TUTTI_ARRIVALS_LAST; ++i) {
-            EXPECT_STREQ(info.last_host[i], first.last_host[i]);
+void expect_alike(const std::vector<Told>& of_ranks) {
+    const std::vector<Fact>& first = of_ranks[0].row().facts;
+    for (const Told& one : of_ranks) {
+        const std::vector<Fact>& facts = one.row().facts;
+        ASSERT_EQ(facts.size(), first.size());
+        for (size_t i = 0; i < facts.size(); ++i) {
+            EXPECT_EQ(facts[i].name, first[i].name);
+            EXPECT_EQ(facts[i].value, first[i].value) << facts[i].name;
         }
     }
+}
+
+// How late a member came to its last samples, of the collective that was sampled most.
+std::vector<double> lateness_of(tutti_team* team) {
+    std::vector<double> late_s;
+    for (const Told& one : all_told(team, "arrivals")) {
+        for (const Fact& fact : one.row().facts) {
+            if (fact.name.starts_with("recorded/late_s/")) {
+                late_s.push_back(std::get<double>(fact.value));
+            }
+        }
+    }
+    return late_s;
+}
+
+uint64_t all_last(const Told& told) {
+    uint64_t last = 0;
+    for (int i = 0; told.has("last/" + std::to_string(i) + "/rank"); ++i) {
+        last += told.number("last/" + std::to_string(i) + "/samples");
+    }
+    return last;
 }
 
 // Random calls of all collectives: results are right, samples are those of the numbers, and all
@@ -97,8 +106,8 @@ void run_mixed(const Settings& settings, uint32_t ranks, uint64_t seed, int apar
     }
     const std::vector<uint64_t> expected = compared(kinds);
     ASSERT_GT(std::accumulate(expected.begin(), expected.end(), uint64_t{0}), 0u);
-    std::vector<std::vector<tutti_arrivals_info>> found(TUTTI_COLLECTIVE_COUNT,
-                                                        std::vector<tutti_arrivals_info>(ranks));
+    std::vector<std::vector<Told>> found(TUTTI_COLLECTIVE_COUNT, std::vector<Told>(ranks));
+    std::vector<std::vector<double>> late_s(ranks);
     Job job(ranks, settings);
     const auto body = [&](uint32_t rank, tutti_team* team, Meeting::Seat&) {
         for (const auto& exchange : exchanges) {
@@ -111,22 +120,25 @@ void run_mixed(const Settings& settings, uint32_t ranks, uint64_t seed, int apar
             found[static_cast<size_t>(kind)][rank] =
                 arrivals_of(team, static_cast<tutti_collective>(kind));
         }
+        late_s[rank] = lateness_of(team);
     };
     run_later(job, body, apart);
+    const uint64_t sampled = std::accumulate(expected.begin(), expected.end(), uint64_t{0});
     for (size_t kind = 0; kind < found.size(); ++kind) {
-        const tutti_arrivals_info& info = found[kind][0];
-        EXPECT_EQ(info.samples, expected[kind]) << kind << replay(seed);
-        EXPECT_EQ(info.calls, kinds.size());
-        EXPECT_EQ(info.recent, std::min<uint64_t>(info.samples, TUTTI_ARRIVALS_RECENT));
-        // Somebody was the first in each.
-        for (uint32_t i = 0; i < info.recent; ++i) {
-            const auto late = [&](const tutti_arrivals_info& one) { return one.recent_late_ns[i]; };
-            EXPECT_EQ(late(*std::ranges::min_element(found[kind], {}, late)), 0u);
-        }
-        uint64_t last = 0;
-        for (const uint64_t one : info.last_samples) last += one;
-        EXPECT_EQ(last, info.samples) << kind << replay(seed);
+        const Told& one = found[kind][0];
+        EXPECT_EQ(one.number("samples"), expected[kind]) << kind << replay(seed);
+        if (expected[kind] == 0) continue;
+        EXPECT_DOUBLE_EQ(one.real("calls_per_sample"),
+                         static_cast<double>(kinds.size()) / static_cast<double>(sampled));
+        EXPECT_EQ(all_last(one), expected[kind]) << kind << replay(seed);
         expect_alike(found[kind]);
+    }
+    const uint64_t most = *std::ranges::max_element(expected);
+    ASSERT_EQ(late_s[0].size(), std::min<uint64_t>(most, adapt::ArrivalFigures::kRecentMax));
+    // Somebody was the first in each.
+    for (size_t i = 0; i < late_s[0].size(); ++i) {
+        const auto late = [&](const std::vector<double>& of_rank) { return of_rank[i]; };
+        EXPECT_EQ(late(*std::ranges::min_element(late_s, {}, late)), 0);
     }
 }
 
@@ -154,7 +166,7 @@ TEST(Arrivals, OnlyWhereTheyAreWanted) {
             job,
             [&](uint32_t rank, tutti_team* team, Meeting::Seat&) {
                 for (uint64_t i = 0; i < first_comparison(); ++i) run_barrier(team);
-                found[rank] = arrivals_of(team, TUTTI_BARRIER).samples;
+                found[rank] = arrivals_of(team, TUTTI_BARRIER).number("samples");
             },
             apart);
         return found[0];
@@ -176,13 +188,13 @@ TEST(Arrivals, HostsReadEachOthersClocks) {
                       const uint32_t rounds = seat.round;
                       for (uint64_t i = 1; i < first_comparison(); ++i) run_barrier(team);
                       EXPECT_EQ(seat.round, rounds);
-                      EXPECT_EQ(arrivals_of(team, TUTTI_BARRIER).samples, 0u);
+                      EXPECT_EQ(arrivals_of(team, TUTTI_BARRIER).number("samples"), 0u);
                       run_barrier(team);
                       EXPECT_EQ(seat.round, rounds + kReading);
-                      const tutti_arrivals_info info = arrivals_of(team, TUTTI_BARRIER);
-                      EXPECT_EQ(info.samples, kFirstComparison);
-                      EXPECT_GT(info.clock_error_ns, 0u);
-                      EXPECT_STRNE(info.last_host[0], "");
+                      const Told barrier = arrivals_of(team, TUTTI_BARRIER);
+                      EXPECT_EQ(barrier.number("samples"), kFirstComparison);
+                      EXPECT_GT(barrier.real("clock_error_s"), 0);
+                      EXPECT_NE(barrier.text("last/0/host"), "");
                   });
     }
 }
@@ -203,9 +215,9 @@ TEST(Arrivals, TheEmbeddersOwnCalls) {
                         ASSERT_EQ(tutti_run(team, &barrier), TUTTI_HOST);
                         if (tells) tutti_team_host_left(team);
                     }
-                    const tutti_arrivals_info info = arrivals_of(team, TUTTI_BARRIER);
-                    EXPECT_EQ(info.samples, kFirstComparison);
-                    EXPECT_EQ(info.delay_samples, tells ? kFirstComparison : 0);
+                    const Told barrier = arrivals_of(team, TUTTI_BARRIER);
+                    EXPECT_EQ(barrier.number("samples"), kFirstComparison);
+                    EXPECT_EQ(barrier.has("synchronization_delay/mean_s"), tells);
                     tutti_team_host_left(team);  // of nothing
                 },
                 apart);
@@ -224,7 +236,7 @@ TEST(Arrivals, TheLastOnesCountToo) {
                 EXPECT_EQ(tutti_team_finish_arrivals(team), TUTTI_OK);
                 for (uint64_t i = 4; i < first_comparison(); ++i) run_barrier(team);
                 EXPECT_EQ(tutti_team_finish_arrivals(team), TUTTI_OK);
-                EXPECT_EQ(arrivals_of(team, TUTTI_BARRIER).samples, kFirstComparison - 1);
+                EXPECT_EQ(arrivals_of(team, TUTTI_BARRIER).number("samples"), kFirstComparison - 1);
                 run_barrier(team);
             },
             apart);
@@ -304,8 +316,9 @@ TEST(Arrivals, MalformedCallsDoNotCount) {
             }
             run_barrier(team);
         }
-        EXPECT_EQ(arrivals_of(team, TUTTI_BARRIER).samples, kFirstComparison);
-        EXPECT_EQ(arrivals_of(team, TUTTI_BARRIER).calls, first_comparison());
+        EXPECT_EQ(arrivals_of(team, TUTTI_BARRIER).number("samples"), kFirstComparison);
+        EXPECT_DOUBLE_EQ(arrivals_of(team, TUTTI_BARRIER).real("calls_per_sample"),
+                         static_cast<double>(first_comparison()) / kFirstComparison);
     });
 }
 
@@ -330,14 +343,18 @@ TEST(Arrivals, ClocksAreReadAgainWhenItHasPaidOff) {
     }
 }
 
-TEST(Arrivals, AQuestionOfAnotherVersionIsRefused) {
+// For a report one member speaks of what all know, and each of itself.
+TEST(Arrivals, AllTellOfThemselvesAndTheFirstOfAll) {
     Job job(2, {kArrivals});
-    job.run([&](uint32_t, tutti_team* team) {
-        tutti_arrivals_info info{};
-        EXPECT_EQ(tutti_team_arrivals(team, TUTTI_BARRIER, &info), TUTTI_ERR_ARGUMENT);
-        info.struct_bytes = sizeof(info);
-        EXPECT_EQ(tutti_team_arrivals(team, TUTTI_COLLECTIVE_COUNT, &info), TUTTI_ERR_ARGUMENT);
-        EXPECT_EQ(tutti_team_arrivals(team, TUTTI_BARRIER, nullptr), TUTTI_ERR_ARGUMENT);
+    job.run([&](uint32_t rank, tutti_team* team) {
+        for (uint64_t i = 1; i <= first_comparison(); ++i) run_barrier(team);
+        EXPECT_EQ(all_told(team, "arrivals/calls").size(), 1u);
+        EXPECT_EQ(all_told(team, "arrivals/calls", true).size(), rank == 0 ? 1u : 0u);
+        const std::vector<Told> own = all_told(team, "arrivals", true);
+        ASSERT_EQ(own.size(), 2u);
+        for (const Told& one : own) EXPECT_TRUE(one.row().by_rank);
+        EXPECT_TRUE(own[0].has("waited_s_by_rank"));
+        EXPECT_EQ(own[1].text("recorded/collective"), "barrier");
     });
 }
 

@@ -58,10 +58,7 @@ struct FollowTrace {
 };
 
 uint64_t followed_since(tutti_team* team, tutti_collective collective) {
-    tutti_arrivals_info info{};
-    info.struct_bytes = sizeof(info);
-    EXPECT_EQ(tutti_team_arrivals(team, collective, &info), TUTTI_OK);
-    return info.follows_since;
+    return arrivals_of(team, collective).number("follows_since_call");
 }
 
 Exchanges draw(uint64_t seed) {

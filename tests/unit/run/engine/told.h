@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/collectives.h"
 #include "base/facts.h"
 
 namespace tutti::test {
@@ -39,13 +40,15 @@ class Told {
     FactRow row_;
 };
 
-inline std::vector<Told> all_told(const tutti_team* team, std::string_view subject) {
+// to_report: what this member tells for all, alone.
+inline std::vector<Told> all_told(const tutti_team* team, std::string_view subject,
+                                  bool to_report = false) {
     std::vector<FactRow> rows;
     const auto keep = [](void* to, const tutti_fact_row* row) {
         EXPECT_EQ(row->struct_bytes, sizeof(tutti_fact_row));
         static_cast<std::vector<FactRow>*>(to)->push_back(row_of(*row));
     };
-    EXPECT_EQ(tutti_team_facts(team, keep, &rows), TUTTI_OK);
+    EXPECT_EQ(tutti_team_facts(team, to_report ? 0 : 1, keep, &rows), TUTTI_OK);
     std::vector<Told> found;
     for (FactRow& row : rows) {
         if (row.subject == subject) found.emplace_back(std::move(row));
@@ -58,6 +61,14 @@ inline Told told(const tutti_team* team, std::string_view subject) {
     std::vector<Told> all = all_told(team, subject);
     EXPECT_LE(all.size(), 1u);
     return all.empty() ? Told{} : std::move(all[0]);
+}
+
+// Nothing of a collective that was not sampled.
+inline Told arrivals_of(const tutti_team* team, tutti_collective collective) {
+    for (Told& one : all_told(team, "arrivals/calls")) {
+        if (one.text("collective") == collective_name(collective)) return std::move(one);
+    }
+    return {};
 }
 
 }  // namespace tutti::test
