@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 #include <vector>
 
+#include "base/facts.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "base/topo/read/read.h"
@@ -20,6 +22,7 @@
 #include "cli/options.h"
 #include "cli/settings_page.h"
 #include "lab/machine/machine.h"
+#include "lab/machine/network_facts.h"
 #include "lab/machine/speeds.h"
 #include "plan/select/rules.h"
 #include "run/site/fabric_search.h"
@@ -29,8 +32,6 @@
 
 namespace tutti::cli {
 namespace {
-
-using machine::Fact;
 
 struct InfoArguments {
     bool help = false;
@@ -71,32 +72,49 @@ Result<InfoArguments> parse_info_arguments(std::span<const std::string> words) {
     return result;
 }
 
-void print_facts(std::string_view title, std::span<const Fact> facts) {
+void print_facts(const FactRow& row) {
     size_t columns = 16;
-    for (const Fact& fact : facts) columns = std::max(columns, fact.label.size());
-    fmt::print("{}\n", title);
-    for (const Fact& fact : facts) fmt::print("  {:<{}}  {}\n", fact.label, columns, fact.text);
+    for (const Fact& fact : row.facts) columns = std::max(columns, fact.name.size());
+    fmt::print("{}\n", row.subject);
+    for (const Fact& fact : row.facts) {
+        fmt::print("  {:<{}}  {}\n", fact.name, columns, row.text_of(fact));
+    }
 }
 
-std::vector<Fact> build_facts() {
+FactRow titled(const char* title) {
+    FactRow row;
+    row.subject = title;
+    return row;
+}
+
+FactRow one_fact(const char* title, const char* name, std::string text) {
+    FactRow row = titled(title);
+    row.add(name, std::move(text));
+    return row;
+}
+
+FactRow build_facts() {
     utsname system{};
     uname(&system);
-    return {{"version", TUTTI_VERSION_STRING},
-            {"compiler", fmt::format("{} {}", TUTTI_COMPILER, __VERSION__)},
-            {"build", TUTTI_BUILD_TYPE},
-            {"command", own_path()},
-            {"system", fmt::format("{} {} {}", system.sysname, system.release, system.machine)}};
+    FactRow row = titled("build");
+    row.add("version", TUTTI_VERSION_STRING);
+    row.add("compiler", fmt::format("{} {}", TUTTI_COMPILER, __VERSION__));
+    row.add("build", TUTTI_BUILD_TYPE);
+    row.add("command", own_path());
+    row.add("system", fmt::format("{} {} {}", system.sysname, system.release, system.machine));
+    return row;
 }
 
-std::vector<Fact> library_facts() {
+FactRow library_facts() {
     const auto library = find_tutti_library();
-    return {{"MPI programs", library ? library.value() : "off: " + library.error().message}};
+    return one_fact("libraries", "MPI programs",
+                    library ? library.value() : "off: " + library.error().message);
 }
 
 // Every launcher on PATH; several names of one program are told once.
-std::vector<Fact> launcher_facts() {
+FactRow launcher_facts() {
+    FactRow row = titled("MPI launchers on PATH");
     const char* path = getenv("PATH");
-    std::vector<Fact> facts;
     std::set<std::string> seen;
     for (const std::string_view directory : split(path ? path : "", ':')) {
         for (const char* name : {"mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich",
@@ -104,24 +122,23 @@ std::vector<Fact> launcher_facts() {
             const auto file = find_program(fmt::format("{}/{}", directory, name), "");
             if (!file || !seen.insert(link_chain(*file).back()).second) continue;
             if (std::string_view(name) == "srun") {
-                facts.push_back({*file, "Slurm"});
+                row.add(*file, "Slurm");
                 continue;
             }
             const auto found = look_at_launcher(*file);
-            facts.push_back(
-                {*file, found ? found->version
-                              : "off: not Open MPI, MPICH or Intel MPI by its --version"});
+            row.add(*file, found ? found->version
+                                 : "off: not Open MPI, MPICH or Intel MPI by its --version");
         }
     }
-    if (facts.empty()) facts.push_back({"none", "no mpirun, mpiexec or srun on PATH"});
-    return facts;
+    if (row.facts.empty()) row.add("none", "no mpirun, mpiexec or srun on PATH");
+    return row;
 }
 
 // The settings that somebody gave, as they are in force for programs that are started here, and who
 // says so.
-std::vector<Fact> setting_facts(std::span<const std::string> own, const site::Site& site,
-                                const site::Merged& merged) {
-    std::vector<Fact> facts;
+FactRow setting_facts(std::span<const std::string> own, const site::Site& site,
+                      const site::Merged& merged) {
+    FactRow row = titled("settings");
     for (const SettingDoc& doc : setting_docs()) {
         std::string text;
         const auto value = [](const std::string& entry) {
@@ -135,80 +152,83 @@ std::vector<Fact> setting_facts(std::span<const std::string> own, const site::Si
             if (entry.substr(0, entry.find('=')) != doc.variable) continue;
             text = fmt::format("{} (environment)", value(entry));
         }
-        if (!text.empty()) facts.push_back({std::string(doc.variable), std::move(text)});
+        if (!text.empty()) row.add(std::string(doc.variable), std::move(text));
     }
-    facts.push_back({facts.empty() ? "all" : "others", "as by default: tutti info --settings"});
-    return facts;
+    row.add(row.facts.empty() ? "all" : "others", "as by default: tutti info --settings");
+    return row;
 }
 
-std::vector<Fact> site_facts(const site::Site& site, const site::Merged& merged) {
-    if (site.file.empty()) return {{"file", fmt::format("none ({})", site::site_file())}};
-    std::vector<Fact> facts{{"file", site.file}};
-    if (!site.why.empty()) facts.push_back({"why", site.why});
+FactRow site_facts(const site::Site& site, const site::Merged& merged) {
+    if (site.file.empty())
+        return one_fact("site", "file", fmt::format("none ({})", site::site_file()));
+    FactRow row = titled("site");
+    row.add("file", site.file);
+    if (!site.why.empty()) row.add("why", site.why);
     for (const site::Denial& one : site.denials) {
-        facts.push_back(
-            {fmt::format("line {}", one.line), fmt::format("denied: {}", printable(one.pattern))});
+        row.add(fmt::format("line {}", one.line),
+                fmt::format("denied: {}", printable(one.pattern)));
     }
-    if (!merged.left_out.empty()) facts.push_back({"left out", merged.left_out});
-    return facts;
+    if (!merged.left_out.empty()) row.add("left out", merged.left_out);
+    return row;
 }
 
 // What runs read, who know no YAML (docs/formats/topology.md), and what the command does.
-std::vector<Fact> fabric_facts() {
+FactRow fabric_facts() {
     auto search = site::own_fabric_search();
-    if (!search) return {{"file", search.error().message}};
+    if (!search) return one_fact("fabric", "file", search.error().message);
     const auto shown = site::find_fabric(search.value());
-    if (!shown) return {{"file", shown.error().message}};
+    if (!shown) return one_fact("fabric", "file", shown.error().message);
     const std::string file = shown.value().file;
-    if (file.empty()) return {{"file", "none (see tutti fabric --help)"}};
+    if (file.empty()) return one_fact("fabric", "file", "none (see tutti fabric --help)");
     const std::string origin = fmt::format("({}); tutti fabric shows it", shown.value().origin);
-    std::vector<Fact> facts{{"file", fmt::format("{} {}", printable(file), origin)}};
+    FactRow row = titled("fabric");
+    row.add("file", fmt::format("{} {}", printable(file), origin));
     search.value().reads_yaml = false;
     const auto read = site::find_fabric(search.value());
     if (read && read.value().file != file) {
         const std::string other = printable(read.value().file);
-        facts.push_back({"runs", fmt::format("read {}, and no YAML", other)});
+        row.add("runs", fmt::format("read {}, and no YAML", other));
     } else if (topo::has_name_of_yaml(file)) {
-        facts.push_back({"runs", "read no YAML; tutti fabric --toml prints what they do read"});
+        row.add("runs", "read no YAML; tutti fabric --toml prints what they do read");
     }
-    return facts;
+    return row;
 }
 
 // Those that MPI_Init would look at, in its order; which one fits, the MPI decides.
-std::vector<Fact> tuned_facts(const Settings& settings) {
-    if (settings.tuned_file == "off") return {{"file", "none, by TUTTI_TUNED"}};
+FactRow tuned_facts(const Settings& settings) {
+    if (settings.tuned_file == "off") return one_fact("tuned", "file", "none, by TUTTI_TUNED");
     const auto search = site::tuned_search(settings, getenv("XDG_CONFIG_HOME"), getenv("HOME"));
     std::vector<std::string> files{settings.tuned_file};
     if (settings.tuned_file.empty()) files = site::tuned_files(search);
-    std::vector<Fact> facts;
+    FactRow row = titled("tuned");
     for (const std::string& file : files) {
         Settings of_file;
         of_file.tuned_file = file;
         const auto tuned = select::load_tuned(of_file);
         if (!tuned) {
-            facts.push_back({"broken", tuned.error().message});
+            row.add("broken", tuned.error().message);
             continue;
         }
         const select::Fingerprint& is_for = *tuned.value()->tuned();
-        facts.push_back({"file", fmt::format("{}, for {} on {}", printable(file),
-                                             printable(is_for.mpi), printable(is_for.hosts))});
+        row.add("file", fmt::format("{}, for {} on {}", printable(file), printable(is_for.mpi),
+                                    printable(is_for.hosts)));
     }
-    if (!facts.empty()) return facts;
-    return {{"file", fmt::format("none (tuned*.toml in {})", fmt::join(search.folders, ", "))}};
+    if (!row.facts.empty()) return row;
+    return one_fact("tuned", "file",
+                    fmt::format("none (tuned*.toml in {})", fmt::join(search.folders, ", ")));
 }
 
 // What a person should know before a run; empty where all is on.
-std::vector<Fact> left_to_your_mpi(const Settings& settings) {
-    std::vector<Fact> facts;
+FactRow left_to_your_mpi(const Settings& settings) {
+    FactRow row = titled("left to your MPI");
     if (!settings.site_off.empty()) {
-        facts.push_back({"everything", settings.site_off});
+        row.add("everything", settings.site_off);
     } else if (!settings.on) {
-        facts.push_back({"everything", "by TUTTI=off"});
+        row.add("everything", "by TUTTI=off");
     }
-    facts.push_back(
-        {"other calls", "your MPI runs alltoall, the v and the non-blocking collectives"});
-    facts.push_back({"MPI-5 ABI", "programs linked with libmpi_abi.so run without Tutti"});
-    return facts;
+    row.add("other calls", "your MPI runs alltoall, the v and the non-blocking collectives");
+    row.add("MPI-5 ABI", "programs linked with libmpi_abi.so run without Tutti");
+    return row;
 }
 
 }  // namespace
@@ -244,20 +264,18 @@ int info_main(std::span<const std::string> words) {
         fmt::print(stderr, "tutti: {}\n", checked.error().message);
         return 2;
     }
-    print_facts("build", build_facts());
-    auto processors = machine::processor_facts();
-    processors.push_back(machine::code_fact(settings.value().mcast));
-    print_facts("machine", processors);
-    print_facts("shared memory", machine::memory_facts(settings.value().single_copy));
-    print_facts("RDMA", machine::rdma_facts(settings.value()));
-    print_facts("speed between two processors", machine::speed_facts(settings.value()));
-    print_facts("libraries", library_facts());
-    print_facts("MPI launchers on PATH", launcher_facts());
-    print_facts("site", site_facts(site.value(), merged));
-    print_facts("fabric", fabric_facts());
-    print_facts("tuned", tuned_facts(settings.value()));
-    print_facts("settings", setting_facts(own, site.value(), merged));
-    print_facts("left to your MPI", left_to_your_mpi(settings.value()));
+    print_facts(build_facts());
+    print_facts(machine::processor_facts(settings.value().mcast));
+    print_facts(machine::memory_facts(settings.value().single_copy));
+    for (const FactRow& row : machine::network_facts(settings.value())) print_facts(row);
+    print_facts(machine::speed_facts(settings.value()));
+    print_facts(library_facts());
+    print_facts(launcher_facts());
+    print_facts(site_facts(site.value(), merged));
+    print_facts(fabric_facts());
+    print_facts(tuned_facts(settings.value()));
+    print_facts(setting_facts(own, site.value(), merged));
+    print_facts(left_to_your_mpi(settings.value()));
     return 0;
 }
 

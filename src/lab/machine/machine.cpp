@@ -14,7 +14,6 @@
 #include <fstream>
 #include <memory>
 #include <set>
-#include <utility>
 
 #include "base/memory_file.h"
 #include "base/text.h"
@@ -23,8 +22,6 @@
 #include "run/node/kernels/kernels.h"
 #include "run/transport/carrier/code.h"
 #include "run/transport/ud/ud_datagrams.h"
-#include "run/transport/verbs/library.h"
-#include "run/transport/verbs/rc.h"
 
 namespace tutti::machine {
 namespace {
@@ -142,6 +139,50 @@ std::string xpmem_text(SingleCopyChoice single_copy) {
     return "off, works with TUTTI_SINGLE_COPY=xpmem";
 }
 
+}  // namespace
+
+FactRow processor_facts(const McastSettings& settings) {
+    FactRow row;
+    row.subject = "machine";
+    row.add("processors", processor_text());
+    row.add("levels", topology_text());
+    row.add("kernels", node::isa_name(node::best_isa(IsaChoice::kAuto)));
+    row.add("multicast codes", code_text(settings));
+    return row;
+}
+
+std::string code_text(const McastSettings& settings) {
+    auto key = transport::carrier::random_key();
+    if (!key) return "off: " + key.error().message;
+    key.value().protection = transport::carrier::protection_of(settings);
+    if (const auto prepared = transport::carrier::prepare(key.value()); !prepared) {
+        return "off: " + prepared.error().message;
+    }
+    constexpr size_t kEthernet = 1472;
+    constexpr size_t kInfiniBand = 4096;
+    const auto gbit = [&](size_t bytes) {
+        const uint64_t rate = transport::carrier::code_bytes_per_s(key.value(), bytes);
+        return static_cast<double>(rate) * 8e-9;
+    };
+    // By Protection.
+    constexpr const char* kWhat[] = {"over all", "over all, encrypted", "over headers", "none"};
+    return fmt::format("{}: at most {:.1f} Gbit/s in packets of {} bytes, {:.1f} of {}",
+                       kWhat[static_cast<size_t>(key.value().protection)], gbit(kEthernet),
+                       kEthernet, gbit(kInfiniBand), kInfiniBand);
+}
+
+FactRow memory_facts(SingleCopyChoice single_copy) {
+    FactRow row;
+    row.subject = "shared memory";
+    row.add("memory", headroom_text());
+    row.add("memfd", memfd_text());
+    row.add("/proc/PID/fd", proc_text());
+    row.add("file size limit", file_limit_text());
+    row.add("/dev/shm", dev_shm_text());
+    row.add("XPMEM", xpmem_text(single_copy));
+    return row;
+}
+
 // As a team opens it.
 std::string multicast_text(const std::shared_ptr<transport::verbs::Device>& port,
                            const McastSettings& settings) {
@@ -152,75 +193,6 @@ std::string multicast_text(const std::shared_ptr<transport::verbs::Device>& port
         return "where all hosts can, unless UDP is predicted to be faster";
     }
     return "off, works with TUTTI_MCAST_OVER=verbs";
-}
-
-}  // namespace
-
-std::vector<Fact> processor_facts() {
-    return {{"processors", processor_text()},
-            {"levels", topology_text()},
-            {"kernels", node::isa_name(node::best_isa(IsaChoice::kAuto))}};
-}
-
-Fact code_fact(const McastSettings& settings) {
-    const char* const label = "multicast codes";
-    auto key = transport::carrier::random_key();
-    if (!key) return {label, "off: " + key.error().message};
-    key.value().protection = transport::carrier::protection_of(settings);
-    if (const auto prepared = transport::carrier::prepare(key.value()); !prepared) {
-        return {label, "off: " + prepared.error().message};
-    }
-    constexpr size_t kEthernet = 1472;
-    constexpr size_t kInfiniBand = 4096;
-    const auto gbit = [&](size_t bytes) {
-        const uint64_t rate = transport::carrier::code_bytes_per_s(key.value(), bytes);
-        return static_cast<double>(rate) * 8e-9;
-    };
-    // By Protection.
-    constexpr const char* kWhat[] = {"over all", "over all, encrypted", "over headers", "none"};
-    return {label, fmt::format("{}: at most {:.1f} Gbit/s in packets of {} bytes, {:.1f} of {}",
-                               kWhat[static_cast<size_t>(key.value().protection)], gbit(kEthernet),
-                               kEthernet, gbit(kInfiniBand), kInfiniBand)};
-}
-
-std::vector<Fact> memory_facts(SingleCopyChoice single_copy) {
-    return {{"memory", headroom_text()},   {"memfd", memfd_text()},
-            {"/proc/PID/fd", proc_text()}, {"file size limit", file_limit_text()},
-            {"/dev/shm", dev_shm_text()},  {"XPMEM", xpmem_text(single_copy)}};
-}
-
-std::vector<Fact> rdma_facts(const Settings& all) {
-    const VerbsSettings& settings = all.verbs;
-    const std::string use = all.networks[network_number("rdma")] == NetworkChoice::kOff
-                                ? "no, by TUTTI_VERBS"
-                                : "where all ranks can";
-    rlimit limit{};
-    getrlimit(RLIMIT_MEMLOCK, &limit);
-    const std::string locked = limit.rlim_cur == RLIM_INFINITY
-                                   ? "without limit"
-                                   : format_bytes(limit.rlim_cur) + " (ulimit -l)";
-    std::vector<Fact> facts{{"used", use}, {"locked memory", locked}};
-    auto device = transport::verbs::open_library(settings);
-    if (!device) {
-        facts.push_back({"port", "none: " + device.error().message});
-        return facts;
-    }
-    const auto of_port = port_facts(std::move(device.value()), all.mcast);
-    facts.insert(facts.end(), of_port.begin(), of_port.end());
-    return facts;
-}
-
-std::vector<Fact> port_facts(const std::shared_ptr<transport::verbs::Device>& port,
-                             const McastSettings& mcast) {
-    const transport::verbs::PortCard& card = port->port();
-    const auto need = transport::verbs::need_of(1, card.mtu_bytes);
-    const auto endpoint = port->make_endpoint(need);
-    return {
-        {"port", fmt::format("{}, {}, packets of {} bytes", port->name(),
-                             card.is_ethernet != 0 ? "Ethernet" : "InfiniBand", card.mtu_bytes)},
-        {"a connection",
-         endpoint ? format_bytes(need.pair_bytes) + " each" : "off: " + endpoint.error().message},
-        {"multicast", multicast_text(port, mcast)}};
 }
 
 }  // namespace tutti::machine

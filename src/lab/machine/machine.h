@@ -1,34 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `tutti info` says of the machine, as pairs of a label and a text.
+// What `tutti info` says of the machine. A row's subject is its title.
 #pragma once
 
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "base/facts.h"
 #include "base/settings.h"
 #include "run/transport/verbs/device.h"
 
 namespace tutti::machine {
 
-struct Fact {
-    std::string label;
-    std::string text;
-};
-
-// Processors, caches, instruction set.
-std::vector<Fact> processor_facts();
+// Processors, caches, instruction set, and how fast what protects multicast packets lets them
+// through here, by these settings.
+FactRow processor_facts(const McastSettings& settings);
 // Shared memory: how much, and whether the ways that Tutti uses to share it work here.
-std::vector<Fact> memory_facts(SingleCopyChoice single_copy);
+FactRow memory_facts(SingleCopyChoice single_copy);
 
-// How fast what protects multicast packets lets them through here, by these settings.
-Fact code_fact(const McastSettings& settings);
-
-// The port that messages by RDMA would take, whether it can be used by this user, and whether runs
-// do.
-std::vector<Fact> rdma_facts(const Settings& settings);
-// Of one that is there.
-std::vector<Fact> port_facts(const std::shared_ptr<transport::verbs::Device>& port,
-                             const McastSettings& mcast);
+// Of the codes of multicast packets.
+std::string code_text(const McastSettings& settings);
+// Whether a port of RDMA can multicast, and whether runs use it.
+std::string multicast_text(const std::shared_ptr<transport::verbs::Device>& port,
+                           const McastSettings& settings);
 
 }  // namespace tutti::machine

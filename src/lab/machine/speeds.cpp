@@ -208,22 +208,23 @@ std::vector<explain::PairSpeed> measure_all(const Settings& settings,
 
 }  // namespace
 
-std::vector<Fact> speed_facts(const Settings& settings) {
+FactRow speed_facts(const Settings& settings) {
     const topo::CpuSet allowed = topo::affinity();
     const auto pairs = explain::pairs_by_distance(machine_topology(allowed), allowed);
     const std::string no_single_copy = sibling_memory_obstacle(settings);
     const std::string obstacle = obstacle_to_all(pairs);
-    std::vector<Fact> facts;
+    FactRow row;
+    row.subject = "speed between two processors";
     std::vector<explain::PairSpeed> speeds;
     if (obstacle.empty()) {
         speeds = measure_all(settings, pairs, no_single_copy.empty());
     } else {
-        facts.push_back({"none", "not measured: " + obstacle});
+        row.add("none", "not measured: " + obstacle);
     }
     for (auto& [label, text] : explain::speed_lines(speeds, no_single_copy)) {
-        facts.push_back({std::move(label), std::move(text)});
+        row.add(std::move(label), std::move(text));
     }
-    return facts;
+    return row;
 }
 
 }  // namespace tutti::machine

@@ -87,6 +87,9 @@ class Network {
     // placement outlives it. Throws std::bad_alloc.
     virtual std::unique_ptr<TeamNetwork> make_team(const topo::Placement& placement,
                                                    uint32_t rank) = 0;
+    // What this process has of it, whether or not a team has asked: its device, or why there is
+    // none. Looks for it. Throws std::bad_alloc.
+    [[nodiscard]] virtual FactRow process_facts() = 0;
     // Of a team that has gone without: why, by the same text on all members.
     [[nodiscard]] virtual FactRow facts_without(const Whose& whose,
                                                 const std::string& why) const = 0;

@@ -56,6 +56,12 @@ class Loopback final : public Network {
     std::unique_ptr<TeamNetwork> make_team(const topo::Placement& placement, uint32_t) override {
         return std::make_unique<TeamLoopback>(process_, machine_, placement);
     }
+    [[nodiscard]] FactRow process_facts() override {
+        FactRow row;
+        row.subject = "loopback";
+        row.add("reaches", "pretended hosts of this machine");
+        return row;
+    }
     [[nodiscard]] FactRow facts_without(const Whose& whose, const std::string& why) const override {
         FactRow row = row_about(whose, "loopback", "no messages by loopback on {}");
         row.key = why;

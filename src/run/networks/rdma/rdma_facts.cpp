@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/networks/rdma/rdma_facts.h"
 
+#include <sys/resource.h>
+
+#include "run/transport/verbs/rc.h"
+
 namespace tutti::networks::rdma {
 
 // The largest team speaks for all. Of equal teams, one that has registered memory speaks. Each
@@ -31,6 +35,36 @@ FactRow facts_of(const RdmaStory& story, const Whose& whose) {
     row.add("long_copied", story.sent_copied)
         .sum()
         .say("; {:long message} copied, as their memory could not be registered (ulimit -l)");
+    return row;
+}
+
+FactRow facts_of(const Result<std::shared_ptr<transport::verbs::Device>>& device) {
+    FactRow row;
+    row.subject = "verbs";
+    rlimit limit{};
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    if (limit.rlim_cur == RLIM_INFINITY) {
+        row.add("locked_memory", "without limit");
+    } else {
+        row.add("locked_memory", uint64_t{limit.rlim_cur})
+            .in(TUTTI_UNIT_BYTES)
+            .say("{} (ulimit -l)", 0);
+    }
+    if (!device) {
+        row.add("port", "none: " + device.error().message);
+        return row;
+    }
+    transport::verbs::Device& port = *device.value();
+    const transport::verbs::PortCard& card = port.port();
+    row.add("port", port.name());
+    row.add("link", card.is_ethernet != 0 ? "Ethernet" : "InfiniBand");
+    row.add("packet_bytes", uint64_t{card.mtu_bytes}).in(TUTTI_UNIT_BYTES);
+    const auto need = transport::verbs::need_of(1, card.mtu_bytes);
+    if (const auto endpoint = port.make_endpoint(need)) {
+        row.add("connection", uint64_t{need.pair_bytes}).in(TUTTI_UNIT_BYTES).say("{} each");
+    } else {
+        row.add("connection", "off: " + endpoint.error().message);
+    }
     return row;
 }
 

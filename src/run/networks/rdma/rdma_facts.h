@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts about a team's messages by RDMA.
+// Facts about messages by RDMA, of a team and of a process.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/facts.h"
+#include "base/result.h"
+#include "run/transport/verbs/device.h"
 
 namespace tutti::networks::rdma {
 
@@ -24,5 +27,8 @@ struct RdmaStory {
 
 // Its messages are used, or there is an obstacle.
 FactRow facts_of(const RdmaStory& story, const Whose& whose);
+
+// Of a process: how much memory it may register, its port, and whether this user can connect.
+FactRow facts_of(const Result<std::shared_ptr<transport::verbs::Device>>& device);
 
 }  // namespace tutti::networks::rdma

@@ -13,6 +13,8 @@ std::unique_ptr<TeamNetwork> RdmaNetwork::make_team(const topo::Placement& place
     return std::make_unique<TeamRdma>(*this, placement, rank);
 }
 
+FactRow RdmaNetwork::process_facts() { return facts_of(device()); }
+
 FactRow RdmaNetwork::facts_without(const Whose& whose, const std::string& why) const {
     RdmaStory story;
     story.obstacle = why;

@@ -26,6 +26,7 @@ class RdmaNetwork final : public Network {
     explicit RdmaNetwork(Process& process) : process_(process) {}
     std::unique_ptr<TeamNetwork> make_team(const topo::Placement& placement,
                                            uint32_t rank) override;
+    [[nodiscard]] FactRow process_facts() override;
     [[nodiscard]] FactRow facts_without(const Whose& whose, const std::string& why) const override;
 
     [[nodiscard]] Process& process() { return process_; }

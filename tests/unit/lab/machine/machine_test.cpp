@@ -5,8 +5,11 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "base/networks.h"
 #include "conformance/fake_ud.h"
+#include "lab/machine/network_facts.h"
 
 namespace tutti::machine {
 namespace {
@@ -14,10 +17,7 @@ namespace {
 std::string multicast_of(const test::FakeUdRules& rules, McastOver over) {
     McastSettings settings;
     settings.over = over;
-    const auto facts =
-        port_facts(test::FakeUd::add_port(std::make_shared<test::FakeUd>(rules)), settings);
-    EXPECT_EQ(facts.back().label, "multicast");
-    return facts.back().text;
+    return multicast_text(test::FakeUd::add_port(std::make_shared<test::FakeUd>(rules)), settings);
 }
 
 TEST(Machine, SaysWhetherAPortCanMulticast) {
@@ -32,8 +32,8 @@ TEST(Machine, SaysWhetherAPortCanMulticast) {
 TEST(Machine, SaysWhatProtectsMulticast) {
     McastSettings settings;
     const auto begins = [&](const std::string& text) {
-        const Fact fact = code_fact(settings);
-        EXPECT_TRUE(fact.text.starts_with(text + ": at most ")) << fact.text;
+        const std::string code = code_text(settings);
+        EXPECT_TRUE(code.starts_with(text + ": at most ")) << code;
     };
     begins("over all");
     settings.code = McastCode::kHeader;
@@ -42,6 +42,23 @@ TEST(Machine, SaysWhatProtectsMulticast) {
     begins("none");
     settings.secret = true;
     begins("over all, encrypted");
+}
+
+// Networks for tests, only where they are on.
+TEST(Machine, SaysWhichNetworksRunsUse) {
+    Settings settings;
+    settings.networks.fill(NetworkChoice::kOff);
+    std::vector<FactRow> rows = network_facts(settings);
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(rows[0].subject, "RDMA");
+    EXPECT_EQ(rows[0].text_of(rows[0].facts[0]), "no, by TUTTI_VERBS");
+    EXPECT_NE(rows[0].find("locked memory"), nullptr);
+    EXPECT_NE(rows[0].find("port"), nullptr);
+    settings.networks.fill(NetworkChoice::kOn);
+    rows = network_facts(settings);
+    ASSERT_EQ(rows.size(), kNetworks.size());
+    EXPECT_EQ(rows[1].subject, "loopback");
+    EXPECT_EQ(rows[1].text_of(*rows[1].find("used")), "where all ranks can");
 }
 
 }  // namespace

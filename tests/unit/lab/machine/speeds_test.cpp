@@ -13,14 +13,15 @@ namespace {
 
 TEST(Speeds, EveryPairHasFiguresOrAReason) {
     const topo::CpuSet before = topo::affinity();
-    const auto facts = speed_facts(Settings{});
-    ASSERT_FALSE(facts.empty());
-    for (const Fact& fact : facts) {
-        const bool is_known =
-            fact.text.starts_with("barrier ") || fact.text.starts_with("64 KiB both ways: ") ||
-            fact.text.starts_with("-> copies by ") || fact.text.starts_with("not measured: ") ||
-            fact.text.starts_with("off: ");
-        EXPECT_TRUE(is_known) << fact.label << ": " << fact.text;
+    const FactRow row = speed_facts(Settings{});
+    ASSERT_FALSE(row.facts.empty());
+    for (const Fact& fact : row.facts) {
+        const std::string text = row.text_of(fact);
+        const bool is_known = text.starts_with("barrier ") ||
+                              text.starts_with("64 KiB both ways: ") ||
+                              text.starts_with("-> copies by ") ||
+                              text.starts_with("not measured: ") || text.starts_with("off: ");
+        EXPECT_TRUE(is_known) << fact.name << ": " << text;
     }
     EXPECT_EQ(topo::affinity(), before);
 }
@@ -29,17 +30,18 @@ TEST(Speeds, SettingsHold) {
     Settings settings;
     settings.single_copy = SingleCopyChoice::kOff;
     settings.chunk_bytes = 4096;
-    const auto facts = speed_facts(settings);
-    if (facts.front().label == "none") GTEST_SKIP() << facts.front().text;
-    for (const Fact& fact : facts) {
-        const bool has_single = fact.text.find(", single copy ") != std::string::npos;
-        EXPECT_FALSE(has_single) << fact.text;
-        if (!fact.text.starts_with("->")) continue;
-        EXPECT_NE(fact.text.find(" in pieces of up to 4 KiB"), std::string::npos) << fact.text;
-        EXPECT_TRUE(fact.text.ends_with("; no single copy")) << fact.text;
+    const FactRow row = speed_facts(settings);
+    if (const Fact* none = row.find("none")) GTEST_SKIP() << row.text_of(*none);
+    for (const Fact& fact : row.facts) {
+        const std::string text = row.text_of(fact);
+        const bool has_single = text.find(", single copy ") != std::string::npos;
+        EXPECT_FALSE(has_single) << text;
+        if (!text.starts_with("->")) continue;
+        EXPECT_NE(text.find(" in pieces of up to 4 KiB"), std::string::npos) << text;
+        EXPECT_TRUE(text.ends_with("; no single copy")) << text;
     }
-    EXPECT_EQ(facts.back().label, "single copy");
-    EXPECT_EQ(facts.back().text, "off: TUTTI_SINGLE_COPY=off");
+    EXPECT_EQ(row.facts.back().name, "single copy");
+    EXPECT_EQ(row.text_of(row.facts.back()), "off: TUTTI_SINGLE_COPY=off");
 }
 
 TEST(SiblingMemory, SayWhyTheyCannotRead) {

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
+#include "conformance/fake_verbs.h"
 #include "unit/reported.h"
 
 namespace tutti::networks::rdma {
@@ -83,6 +85,21 @@ TEST(RdmaFacts, MessagesAreCounted) {
               "message copied, as their memory could not be registered (ulimit -l)\n");
     EXPECT_EQ(reported.rows()[0].find("additions")->value, Fact::Value(uint64_t{42}));
     EXPECT_EQ(reported.rows()[0].find("polls_tails")->value, Fact::Value(true));
+}
+
+// Without a team.
+TEST(RdmaFacts, OfAProcess) {
+    test::FakeVerbs fake(1, {});
+    const std::shared_ptr<transport::verbs::Device> port(std::shared_ptr<void>(), &fake.device(0));
+    const FactRow row = facts_of(port);
+    EXPECT_NE(row.find("locked_memory"), nullptr);
+    EXPECT_EQ(std::get<std::string>(row.find("port")->value), fake.device(0).name());
+    EXPECT_EQ(row.text_of(*row.find("packet_bytes")), "1 KiB");
+    EXPECT_TRUE(row.text_of(*row.find("connection")).ends_with(" KiB each"))
+        << row.text_of(*row.find("connection"));
+    const FactRow none = facts_of(Error{ErrorCode::kSystem, "this host has no RDMA device"});
+    EXPECT_EQ(none.text_of(*none.find("port")), "none: this host has no RDMA device");
+    EXPECT_EQ(none.find("connection"), nullptr);
 }
 
 }  // namespace
