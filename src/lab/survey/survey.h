@@ -7,10 +7,9 @@
 //     survey.found()
 //
 // In turn:
-//   1  round trips between all pairs, twice (latency_groups.h);
-//   2  how long transfers must be, and what a host's link carries: pairs alone;
-//   3  which hosts narrow links lie between (splitter.h), then within each group found so, all
-//      groups at once, until none can be split;
+//   1  round trips between all pairs, twice (trip_rounds.h, latency_groups.h);
+//   2  how long transfers must be, and what a host's link carries: pairs alone (lone_pairs.h);
+//   3  which hosts narrow links lie between, then within each group found so (set_splits.h);
 //   4  fresh transfers, of which the fabric that was found must tell how long they take (exam.h).
 //      Where it does not, 3 and 4 once more, with another seed; then nothing was found.
 // docs/survey.md tells limits and figures.
@@ -23,8 +22,12 @@
 #include <vector>
 
 #include "lab/survey/exam.h"
+#include "lab/survey/lone_pairs.h"
+#include "lab/survey/lost_hosts.h"
+#include "lab/survey/set_splits.h"
 #include "lab/survey/sets.h"
-#include "lab/survey/splitter.h"
+#include "lab/survey/trials.h"
+#include "lab/survey/trip_rounds.h"
 
 namespace tutti::survey {
 
@@ -76,43 +79,28 @@ class Survey {
     [[nodiscard]] const Found& found() const { return found_; }
 
   private:
-    enum class Stage : uint8_t { kTrips, kSize, kLone, kSplit, kExam, kDone };
-    struct Split {
-        uint32_t set;
-        Splitter splitter;
-        size_t asked = 0;  // transfers of the experiment under way
-    };
+    enum class Stage : uint8_t { kTrips, kPairs, kSplits, kExam, kDone };
 
-    [[nodiscard]] std::vector<uint32_t> alive() const;
-    void ask_transfers(std::vector<Transfer> transfers, uint32_t trials);
-    [[nodiscard]] uint32_t rounds() const;
-    void ask_trips();
-    void end_trips();
-    void ask_pair();
-    void ask_splits();
-    void begin_splits();
-    void ask_exam();
     void advance();
-    void take_trips();
-    void take_size();
-    void take_lone();
+    void ask(Experiment experiment, uint32_t trials);
+    void ask_transfers(std::vector<Transfer> transfers, uint32_t trials);
+    void ask_trips();
+    void ask_splits();
+    void end_trips();
+    void take_pair(std::span<const double> times_ns);
+    void begin_splits();
     void take_splits();
-    void end_split(Split& split);
     void end_splits();
-    [[nodiscard]] double within(const std::vector<uint32_t>& at) const;
-    [[nodiscard]] std::vector<uint64_t> square(std::span<const RoundTrip> trips) const;
     void take_exam();
     void end_exam();
     void try_again(const char* reason);
-    void count_best(const Observation& seen);
-    [[nodiscard]] HostSpeeds speeds() const;
-    [[nodiscard]] topo::Fabric make_fabric(const HostSets& sets) const;
-    void count_longest(std::span<const uint64_t> times_ns);
-    bool count_missing(std::span<const uint64_t> times_ns);
-    void count_spread();
-    void count_medians();
-    [[nodiscard]] double spread() const { return spreads_.empty() ? 1 : median(spreads_); }
     void conclude(Found::Verdict verdict, std::string reason);
+
+    void count_longest(std::span<const uint64_t> times_ns);
+    void count_best(const Observation& seen);
+    [[nodiscard]] Observation observed() const;
+    [[nodiscard]] double within(const std::vector<uint32_t>& at) const;
+    [[nodiscard]] topo::Fabric make_fabric() const;
 
     const uint32_t hosts_;
     const Limits limits_;
@@ -120,30 +108,18 @@ class Survey {
     Stage stage_ = Stage::kTrips;
     Experiment experiment_;
     bool is_asked_ = false;
-    uint32_t trials_ = 1;                           // of this experiment
-    std::vector<std::vector<uint64_t>> trials_ns_;  // so far, by trial
-    std::vector<double> medians_ns_;                // by transfer, kNoSpeed: missing
+    Trials trials_;  // of this experiment
+    LostHosts lost_;
 
-    uint32_t round_ = 0;
-    std::vector<RoundTrip> trips_[2];  // by pass
-    std::vector<uint32_t> met_;        // by host: in so many round trips it took part,
-    std::vector<uint32_t> answered_;   // and of so many the times came
-    uint32_t silent_in_a_row_ = 0;
-    std::vector<uint32_t> missing_in_a_row_;
-    uint32_t size_tries_ = 0;
-    std::vector<uint32_t> line_;  // hosts by which pairs are taken
-    uint64_t bytes_ = 0;
+    TripRounds trips_;
+    LonePairs pairs_;
     std::vector<double> best_;  // by host: the most that it sent or received, bytes per nanosecond
-    std::vector<double> lone_;  // speeds of pairs alone
-    double usual_ = 0;
-    HostSets sets_;
-    std::vector<Split> splits_;
-    bool is_doubtful_ = false;
+    double usual_ = 0;          // what a host's link carries
+    uint32_t attempts_ = 0;     // of the stages from here on
+    std::optional<SetSplits> splits_;
     std::vector<Observation> observations_;
+    HostSets sets_;
     std::optional<Exam> exam_;
-    uint32_t attempts_ = 0;
-    std::vector<double>
-        spreads_;  // by experiment of several trials: the slowest trial by the fastest
     Found found_;
 };
 
