@@ -13,10 +13,11 @@ using sched::Rank;
 
 namespace {
 
-// Rounds of a stretch that are followed, and how many of them are in step: the first ones fill the
-// links.
-constexpr uint64_t kKept = 4;
-constexpr uint64_t kSteady = 2;
+// Where somebody is late rounds are followed one by one.
+std::span<const sched::Stretch> rounds_alike(const Lanes& lanes) {
+    if (!lanes.late_ns.empty()) return {};
+    return lanes.alike;
+}
 
 }  // namespace
 
@@ -30,48 +31,34 @@ LaneWalk::LaneWalk(const Network& network, const NodeParameters& node, const Lan
     : network_(network),
       node_(node),
       lanes_(lanes),
-      participants_(lanes.participants),
-      links_(network),
-      posters_(lanes.participants),
-      movers_(lanes.participants) {
-    for (Rank rank = 0; rank < lanes.participants; ++rank) {
-        Participant& one = participants_[rank];
-        one.whole = lanes.program(rank);
-        one.program = one.whole.get();
-        one.rounds = one.whole->extent().rounds;
-        whole_rounds_ = std::max(whole_rounds_, one.rounds);
-        if (!lanes.late_ns.empty()) one.before_ns = lanes.late_ns[rank];
-    }
-    rounds_ = whole_rounds_;
-    shorten();
-    round_ends_.resize(rounds_ + 1);
-}
-
-void LaneWalk::shorten() {
-    std::vector<sched::Stretch> stretches;
-    for (const sched::Stretch& one : lanes_.alike) {
-        if (one.rounds > 2 * kKept) stretches.push_back(one);
-    }
-    if (stretches.empty() || !lanes_.late_ns.empty()) return;
-    const std::vector<uint64_t> kept(stretches.size(), kKept);
+      participants_(participants_of(lanes)),
+      rounds_(longest(participants_), rounds_alike(lanes)),
+      servers_(network, node, lanes),
+      meet_(node, lanes, servers_) {
+    if (!rounds_.has_left_out()) return;
     for (Participant& one : participants_) {
-        one.brief = sched::shortened(*one.whole, stretches, kept);
+        one.brief = rounds_.brief(*one.whole);
         one.program = one.brief.get();
         one.rounds = one.brief->extent().rounds;
     }
-    for (const sched::Stretch& one : stretches) {
-        gaps_.push_back({one.first + kKept - (whole_rounds_ - rounds_), one.rounds - kKept});
-        rounds_ -= one.rounds - kKept;
-    }
 }
 
-uint64_t LaneWalk::left_out_ns() const {
-    uint64_t sum = 0;
-    for (const Gap& gap : gaps_) {
-        const uint64_t seen_ns = round_ends_[gap.behind] - round_ends_[gap.behind - kSteady];
-        sum += seen_ns * gap.rounds / kSteady;
+std::vector<LaneWalk::Participant> LaneWalk::participants_of(const Lanes& lanes) {
+    std::vector<Participant> participants(lanes.participants);
+    for (Rank rank = 0; rank < lanes.participants; ++rank) {
+        Participant& one = participants[rank];
+        one.whole = lanes.program(rank);
+        one.program = one.whole.get();
+        one.rounds = one.whole->extent().rounds;
+        if (!lanes.late_ns.empty()) one.before_ns = lanes.late_ns[rank];
     }
-    return sum;
+    return participants;
+}
+
+uint64_t LaneWalk::longest(std::span<const Participant> participants) {
+    uint64_t rounds = 0;
+    for (const Participant& one : participants) rounds = std::max(rounds, one.rounds);
+    return rounds;
 }
 
 bool LaneWalk::go(uint64_t messages_max) {
@@ -89,9 +76,8 @@ bool LaneWalk::go(uint64_t messages_max) {
             if (operations_ > 2 * messages_max || is_unknown_) return false;
         }
         if (departures_.empty()) break;
-        const Departure next = departures_.top();
-        departures_.pop();
-        depart(next);
+        const auto next = departures_.pop();
+        depart(next.what, next.at_ns);
     }
     return std::ranges::all_of(participants_,
                                [](const Participant& one) { return one.round >= one.rounds; });
@@ -120,7 +106,7 @@ void LaneWalk::advance(Rank rank) {
     while (one.round < one.rounds && one.older.is_done()) {
         for (const uint64_t ns : one.older.done_ns) one.before_ns = std::max(one.before_ns, ns);
         ++one.round;
-        round_ends_[one.round] = std::max(round_ends_[one.round], one.before_ns);
+        rounds_.complete(one.round, one.before_ns);
         std::swap(one.older, one.newer);
         load(one, one.round + 1, one.newer);
         begin_ready(rank);
@@ -149,29 +135,16 @@ void LaneWalk::begin_ready(Rank rank) {
     }
 }
 
-// Behind what it does already; when it is done.
-uint64_t LaneWalk::serve(Server& server, uint64_t ready_ns, uint64_t ns) {
-    if (ns == 0) return ready_ns;
-    const uint64_t begin_ns = std::max(ready_ns, server.busy_until_ns);
-    server.begun_ns = std::min(server.begun_ns, begin_ns);
-    server.busy_until_ns = begin_ns + ns;
-    server.load_ns += ns;
-    return server.busy_until_ns;
-}
-
 void LaneWalk::begin(End end, const Operation& op) {
     const Rank rank = end.participant;
     ++operations_;
-    const auto take = [&](Server& server, uint64_t ns) {
-        end.ready_ns = serve(server, end.ready_ns, ns);
-    };
     switch (op.kind) {
         case OperationKind::kSend:
-            take(posters_[rank], network_.message_ns);
+            end.ready_ns = servers_.post(rank, end.ready_ns);
             return post({rank, op.peer, op.message}, end, true, op.left.bytes, 0);
         case OperationKind::kRecv:
         case OperationKind::kRecvReduce: {
-            take(posters_[rank], network_.message_ns);
+            end.ready_ns = servers_.post(rank, end.ready_ns);
             const bool folds = op.kind == OperationKind::kRecvReduce;
             return post({op.peer, rank, op.message}, end, false, op.to.bytes,
                         folds ? bytes_ns(op.to.bytes, node_.reduce_bytes_per_s) : uint64_t{0});
@@ -185,11 +158,11 @@ void LaneWalk::begin(End end, const Operation& op) {
         case OperationKind::kFeed:
             return post_meet(end, op);
         case OperationKind::kReduce:
-            take(movers_[rank], bytes_ns(op.to.bytes, node_.reduce_bytes_per_s));
+            end.ready_ns = servers_.fold(rank, end.ready_ns, op.to.bytes);
             break;
         case OperationKind::kCopy:
             // Who calls in place, so that nothing is to be copied, is not known.
-            take(movers_[rank], bytes_ns(op.to.bytes, node_.copy_bytes_per_s));
+            end.ready_ns = servers_.copy(rank, end.ready_ns, op.to.bytes);
             break;
         default:
             break;
@@ -213,22 +186,15 @@ void LaneWalk::post(const Key& key, const End& end, bool is_send, uint64_t bytes
     const bool is_eager = bytes <= network_.eager_bytes_max;
     if (is_eager ? is_send : !is_new) {
         const uint64_t at_ns = is_eager ? end.ready_ns : asked_ns(message);
-        departures_.push({at_ns, departures_count_++, index});
+        departures_.push(at_ns, index);
     } else if (!is_send && message.come_ns != kNever) {
         receive(message);
     }
 }
 
-uint64_t LaneWalk::way_ns(const Message& message) const {
-    const uint32_t from = lanes_.host_of[message.send.participant];
-    const uint32_t to = lanes_.host_of[message.recv.participant];
-    if (from == to) return node_.flag_ns;
-    return topo::route_latency_ns(network_.fabric, topo::link_route(network_.fabric, from, to));
-}
-
 // When the answer to a request is back at the sender.
 uint64_t LaneWalk::asked_ns(const Message& message) const {
-    const uint64_t ns = way_ns(message);
+    const uint64_t ns = servers_.way_ns(message.send.participant, message.recv.participant);
     return std::max(message.send.ready_ns + ns, message.recv.ready_ns) + ns;
 }
 
@@ -237,24 +203,11 @@ uint64_t LaneWalk::asked_ns(const Message& message) const {
 uint64_t LaneWalk::answered_ns(Message& message, uint64_t at_ns) const {
     if (message.has_waited) return at_ns;
     message.has_waited = true;
-    const auto found = leaving_until_ns_.find(
-        {lanes_.host_of[message.recv.participant], lanes_.host_of[message.send.participant], 0});
+    const Rank from = message.send.participant;
+    const Rank to = message.recv.participant;
+    const auto found = leaving_until_ns_.find({lanes_.host_of[to], lanes_.host_of[from], 0});
     if (found == leaving_until_ns_.end()) return at_ns;
-    return std::max(at_ns, found->second + way_ns(message));
-}
-
-// The links on the ways from a host to all others.
-const std::vector<uint32_t>& LaneWalk::links_from(uint32_t host) {
-    std::vector<uint32_t>& links = links_from_[host];
-    if (!links.empty()) return links;
-    for (const uint32_t other : lanes_.host_of) {
-        if (other == host) continue;
-        const topo::LinkRoute route = topo::link_route(network_.fabric, host, other);
-        for (uint32_t hop = 0; hop < route.hops(); ++hop) links.push_back(route[hop]);
-    }
-    std::ranges::sort(links);
-    links.erase(std::unique(links.begin(), links.end()), links.end());
-    return links;
+    return std::max(at_ns, found->second + servers_.way_ns(from, to));
 }
 
 void LaneWalk::post_multicast(const End& end, const Operation& op) {
@@ -263,67 +216,42 @@ void LaneWalk::post_multicast(const End& end, const Operation& op) {
     cast.ready_ns = std::max(cast.ready_ns, end.ready_ns);
     if (op.kind == OperationKind::kMulticast) {
         cast.bytes = op.left.bytes;
-        cast.host = lanes_.host_of[end.participant];
+        cast.from = end.participant;
     }
     if (cast.ends.size() != lanes_.participants) return;
     const Multicast all = std::move(cast);
     multicasts_.erase(op.order);
-    const uint64_t come_ns = pass_multicast(all.host, all.bytes, all.ready_ns);
+    const uint64_t come_ns = servers_.pass_multicast(all.from, all.bytes, all.ready_ns);
     for (const End& one : all.ends) complete(one, come_ns);
 }
 
-uint64_t LaneWalk::pass_multicast(uint32_t from_host, uint64_t bytes, uint64_t at_ns) {
-    const uint64_t ns = network_.multicast_ns(bytes);
-    const uint64_t sent_ns = serve(multicast_, at_ns, ns);
-    // Links that messages take, too.
-    uint64_t passed_ns = sent_ns;
-    for (const uint32_t link : links_from(from_host)) {
-        const uint64_t there = network_.multicast_bytes_on(link, bytes);
-        passed_ns =
-            std::max(passed_ns, links_.pass(link, sent_ns - ns, sent_ns, there, false).end_ns);
-    }
-    return passed_ns + network_.multicast.latency_ns;
+void LaneWalk::post_meet(const End& end, const Operation& op) {
+    meet_ends_.push_back(end);
+    const MeetWalk::Outcome outcome = meet_.begin(end.participant, op, end.ready_ns);
+    if (outcome == MeetWalk::Outcome::kUnknown) is_unknown_ = true;
+    if (outcome != MeetWalk::Outcome::kDone) return;
+    std::ranges::stable_sort(meet_ends_, {}, &End::participant);
+    const std::vector<uint64_t> ends_ns = meet_.take_ends_ns();
+    for (const End& one : meet_ends_) complete(one, ends_ns[one.participant]);
+    meet_ends_.clear();
 }
 
-LaneWalk::Passed LaneWalk::pass(uint32_t from_host, uint32_t to_host, uint64_t bytes,
-                                uint64_t at_ns) {
-    if (from_host == to_host) {
-        const uint64_t copied_ns = at_ns + bytes_ns(bytes, node_.copy_bytes_per_s);
-        return {copied_ns, copied_ns + node_.flag_ns};
-    }
-    const topo::LinkRoute route = topo::link_route(network_.fabric, from_host, to_host);
-    uint64_t head_ns = at_ns;
-    uint64_t tail_ns = at_ns;
-    uint64_t left_ns = at_ns;
-    for (uint32_t hop = 0; hop < route.hops(); ++hop) {
-        const Links::Passage passage =
-            links_.pass(route[hop], head_ns, tail_ns, bytes, bytes > network_.eager_bytes_max);
-        if (hop == 0) left_ns = passage.end_ns;
-        const uint64_t latency_ns = network_.fabric.link_latency_ns(route[hop]);
-        head_ns = passage.begin_ns + latency_ns;
-        tail_ns = passage.end_ns + latency_ns;
-    }
-    return {left_ns, tail_ns};
-}
-
-void LaneWalk::depart(const Departure& departure) {
-    Message& message = messages_[departure.message];
-    const uint32_t from = lanes_.host_of[message.send.participant];
-    const uint32_t to = lanes_.host_of[message.recv.participant];
+void LaneWalk::depart(uint32_t index, uint64_t at_ns) {
+    Message& message = messages_[index];
+    const Rank from = message.send.participant;
+    const Rank to = message.recv.participant;
+    const uint32_t from_host = lanes_.host_of[from];
+    const uint32_t to_host = lanes_.host_of[to];
     const bool is_eager = message.bytes <= network_.eager_bytes_max;
-    const bool is_in_turn = network_.long_in_turn && !is_eager && from != to;
+    const bool is_in_turn = network_.long_in_turn && !is_eager && from_host != to_host;
     if (is_in_turn) {
-        const uint64_t at_ns = answered_ns(message, departure.at_ns);
-        if (at_ns > departure.at_ns) {
-            departures_.push({at_ns, departures_count_++, departure.message});
-            return;
-        }
+        const uint64_t answered = answered_ns(message, at_ns);
+        if (answered > at_ns) return departures_.push(answered, index);
     }
-    const Passed passed = pass(from, to, message.bytes, departure.at_ns);
-    if (is_in_turn) leaving_until_ns_[{from, to, 0}] = passed.left_ns;
-    for (const End* end : {&message.send, &message.recv}) {
-        Participant& one = participants_[end->participant];
-        one.begun_ns = std::min(one.begun_ns, departure.at_ns);
+    const LaneServers::Passed passed = servers_.pass(from, to, message.bytes, at_ns);
+    if (is_in_turn) leaving_until_ns_[{from_host, to_host, 0}] = passed.left_ns;
+    for (const Rank rank : {from, to}) {
+        participants_[rank].begun_ns = std::min(participants_[rank].begun_ns, at_ns);
     }
     message.come_ns = passed.come_ns;
     complete(message.send, is_eager ? passed.left_ns : passed.come_ns);
@@ -334,7 +262,7 @@ void LaneWalk::depart(const Departure& departure) {
 void LaneWalk::receive(const Message& message) {
     const End& end = message.recv;
     const uint64_t here_ns = std::max(message.come_ns, end.ready_ns);
-    complete(end, serve(movers_[end.participant], here_ns, message.fold_ns));
+    complete(end, servers_.move(end.participant, here_ns, message.fold_ns));
 }
 
 void LaneWalk::complete(const End& end, uint64_t at_ns) {
@@ -351,45 +279,36 @@ void LaneWalk::complete(const End& end, uint64_t at_ns) {
 // others do, for as long.
 uint64_t LaneWalk::lacking_ns(const Work& work, uint64_t lanes) const {
     if (work.load_ns == 0) return 0;
-    const uint64_t load_ns = work.load_ns * whole_rounds_ / std::max<uint64_t>(rounds_, 1);
-    const uint64_t had_ns = work.window_ns + left_out_ns() + work.burst_ns;
-    const uint64_t all_ns = lanes * load_ns;
-    return all_ns > had_ns ? all_ns - had_ns : 0;
+    const uint64_t had_ns = work.window_ns + rounds_.left_out_ns() + work.burst_ns;
+    return less_ns(lanes * rounds_.whole_ns(work.load_ns), had_ns);
 }
 
 // The rounds that were followed may have passed within bursts; all of them do not.
 uint64_t LaneWalk::unpaid_ns() const {
-    if (gaps_.empty() || network_.burst_bytes == 0) return 0;
+    if (!rounds_.has_left_out() || network_.burst_bytes == 0) return 0;
+    const Links& links = servers_.links();
     uint64_t most = 0;
-    for (uint32_t link = 0; link < links_.count(); ++link) {
-        most = std::max(most, lacking_ns(links_.work(link), 1));
+    for (uint32_t link = 0; link < links.count(); ++link) {
+        most = std::max(most, lacking_ns(links.work(link), 1));
     }
     return most;
 }
 
-// Both of its parts, which one lane alone may leave waiting for each other.
-LaneWalk::Server LaneWalk::processor(Rank rank) const {
-    const Server& poster = posters_[rank];
-    const Server& mover = movers_[rank];
-    return {.begun_ns = std::min(poster.begun_ns, mover.begun_ns),
-            .busy_until_ns = std::max(poster.busy_until_ns, mover.busy_until_ns),
-            .load_ns = poster.load_ns + mover.load_ns};
-}
-
 uint64_t LaneWalk::further_ns() const {
-    uint64_t most = lacking_ns(multicast_.work(), lanes_.count);
-    for (uint32_t link = 0; link < links_.count(); ++link) {
-        most = std::max(most, lacking_ns(links_.work(link), lanes_.count));
+    const Links& links = servers_.links();
+    uint64_t most = lacking_ns(servers_.multicasts(), lanes_.count);
+    for (uint32_t link = 0; link < links.count(); ++link) {
+        most = std::max(most, lacking_ns(links.work(link), lanes_.count));
     }
     most = less_ns(most, unpaid_ns());
     for (Rank rank = 0; rank < lanes_.participants; ++rank) {
-        most = std::max(most, lacking_ns(processor(rank).work(), lanes_.count));
+        most = std::max(most, lacking_ns(servers_.processor(rank), lanes_.count));
     }
     // A participant holds a slot of its own from a lane's first message to its end.
     const uint64_t waiting = lanes_.count - std::min<uint64_t>(lanes_.count, lanes_.in_flight);
     for (const Participant& one : participants_) {
         if (one.begun_ns == kNever) continue;
-        const uint64_t held_ns = one.end_ns - one.begun_ns + left_out_ns();
+        const uint64_t held_ns = one.end_ns - one.begun_ns + rounds_.left_out_ns();
         most = std::max(most, held_ns * waiting / lanes_.in_flight);
     }
     return most;
