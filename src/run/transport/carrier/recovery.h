@@ -15,6 +15,8 @@
 //   3. sends what it holds to those who miss it, and from then on each multicast of its own to all
 //      ranks; and receives, number by number, what its node's ring does not have.
 //
+// 1 is recovery_tree.h, 2 recovery_lists.h, 3 resends.h.
+//
 // No rank waits for another one inside; a rank in a call of the team advances it by step().
 // Messages use a slot of their own, in the same order on both sides: those of 1 and 2, then
 // multicasts from one rank to another by ascending number.
@@ -25,49 +27,25 @@
 //   I3  one message at a time goes to each rank, and none waits for another rank's.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
+#include "run/transport/carrier/multicast_progress.h"
+#include "run/transport/carrier/recovery_lists.h"
+#include "run/transport/carrier/recovery_messages.h"
+#include "run/transport/carrier/recovery_tree.h"
+#include "run/transport/carrier/resends.h"
 #include "run/transport/carrier/ring.h"
 #include "run/transport/transport.h"
 
 namespace tutti::transport::carrier {
-
-// Which multicasts a rank has posted, and which of them are not complete.
-struct Progress {
-    uint64_t next = 0;       // all below are posted
-    uint32_t under_way = 0;  // a bit for each number, modulo the bits
-    // The rank waits for nothing any more.
-    bool is_called_off = false;
-    static_assert(kMulticastsInFlightMax == 32);
-
-    [[nodiscard]] bool is_under_way(uint64_t number) const {
-        return number < next && next - number <= kMulticastsInFlightMax &&
-               (under_way >> number % kMulticastsInFlightMax & 1) != 0;
-    }
-    [[nodiscard]] bool is_missing(uint64_t number) const {
-        return !is_called_off && (number >= next || is_under_way(number));
-    }
-    // Ascending.
-    template <class Use>
-    void for_all_under_way(Use use) const {
-        const uint64_t behind = std::min<uint64_t>(next, kMulticastsInFlightMax);
-        for (uint64_t number = next - behind; number < next; ++number) {
-            if (is_under_way(number)) use(number);
-        }
-    }
-};
 
 // One rank's part. Allocates when it is made.
 class Recovery {
   public:
     Recovery(Ring ring, Transport& network, Rank rank, Rank ranks);
     // What has not come is not written to its memory any more.
-    ~Recovery();
+    ~Recovery() { messages_.call_off(); }
     Recovery(const Recovery&) = delete;
     Recovery& operator=(const Recovery&) = delete;
 
@@ -76,124 +54,54 @@ class Recovery {
     // Lets it go on, once the ring is frozen.
     void step(const Progress& progress);
     // 1 is over: calls from this one on are planned without multicast.
-    [[nodiscard]] bool is_decided() const { return phase_ > Phase::kFromParent; }
-    [[nodiscard]] uint64_t calls_end() const { return known_[kCallsEnd]; }
-    [[nodiscard]] mcast::Member dead() const { return static_cast<mcast::Member>(known_[kDead]); }
+    [[nodiscard]] bool is_decided() const { return tree_.is_decided() || phase_ == Phase::kFailed; }
+    [[nodiscard]] uint64_t calls_end() const { return tree_.calls_end(); }
+    [[nodiscard]] mcast::Member dead() const { return tree_.dead(); }
     // 2 is over: multicasts go by send() and recv().
     [[nodiscard]] bool is_ready() const { return phase_ == Phase::kReady; }
     [[nodiscard]] bool has_failed() const { return phase_ == Phase::kFailed; }
     // A node's ring is contradicted, so it has failed on all ranks. Until that is decided, what is
     // known may still be coming from the parent.
-    [[nodiscard]] bool is_contradicted() const {
-        return is_decided() && known_[kContradicted] != 0;
-    }
+    [[nodiscard]] bool is_contradicted() const { return is_decided() && tree_.is_contradicted(); }
     // Nobody misses anything of this rank.
-    [[nodiscard]] bool is_settled() const { return is_ready() && first_item_ == end_item_; }
+    [[nodiscard]] bool is_settled() const { return is_ready() && resends_.is_over(); }
 
     // Of what this rank held when the group failed. When ready.
-    [[nodiscard]] uint32_t missed_by_others() const { return missed_count_; }
+    [[nodiscard]] uint32_t missed_by_others() const { return resends_.missed(); }
 
     // Who held that number then, which was offered: so this rank had come to it, and posts it next.
-    [[nodiscard]] std::optional<Rank> holder_of(uint64_t number) const;
+    // When ready.
+    [[nodiscard]] std::optional<Rank> holder_of(uint64_t number) const {
+        return lists_.holder_of(number);
+    }
 
     // In the order of numbers, and all that is under way before step() is called again. The memory
     // stays until is_sent() of what this returns.
     uint64_t send(uint64_t number, const std::byte* data, size_t bytes);
-    [[nodiscard]] bool is_sent(uint64_t item) const;
+    [[nodiscard]] bool is_sent(uint64_t item) const { return resends_.is_sent(item); }
     // What the ring does not have, in the order of numbers.
     void recv(uint64_t number, Rank sender, std::byte* data, size_t bytes, Ticket& ticket);
-    State test(Ticket& ticket) { return network_.test(ticket); }
+    State test(Ticket& ticket) { return messages_.test(ticket); }
+    // Nothing is written to its memory any more.
+    void cancel(Ticket& ticket) { messages_.call_off(ticket); }
     // What send() was given is read no more, and nothing comes behind it: the call has failed. What
     // the ring holds of calls before it goes on.
-    void call_off();
+    void call_off() { resends_.call_off(); }
 
   private:
     // In the order in which they follow each other.
-    enum class Phase : uint8_t {
-        kIdle,
-        kGather,
-        kToParent,
-        kFromParent,
-        kToChildren,
-        kLists,
-        kReady,
-        kFailed
-    };
-    enum class Way : uint32_t { kUp, kDown, kList, kAnswer, kMulticast };
-    struct List {
-        uint64_t count = 0;
-        std::array<uint64_t, kRingSlotsMax> numbers{};
-    };
-    // A multicast on its way to those who have not got it.
-    struct Item {
-        uint64_t number = 0;
-        const std::byte* data = nullptr;
-        size_t bytes = 0;
-        uint32_t held = 0;   // its place in the own list; kRingSlotsMax: all ranks miss it
-        Rank remaining = 0;  // ranks
-    };
-    static constexpr uint32_t kItems = kRingSlotsMax + kMulticastsInFlightMax;
+    enum class Phase : uint8_t { kIdle, kTree, kLists, kReady, kFailed };
 
     void begin();
-    bool gather();
-    bool to_parent();
-    bool from_parent();
-    bool to_children();
-    bool lists(const Progress& progress);
-    bool own_list();
-    bool other_list(const Progress& progress);
-    void merge();
-    [[nodiscard]] uint64_t missing(const Progress& progress) const;
-    void keep_next(const Progress& progress);
-    void queue_held();
-    void push();
-    bool push_to(Rank rank);
-    [[nodiscard]] bool is_wanted(const Item& item, Rank rank) const;
-    [[nodiscard]] Item& item(uint64_t index) { return items_[index % kItems]; }
-    bool has_arrived();
-    void post_send(Rank peer, Way way, uint64_t number, const void* data, size_t bytes,
-                   Ticket& ticket);
-    void post_recv(Rank peer, Way way, uint64_t number, void* data, size_t bytes, Ticket& ticket);
+    void go_on(const Progress& progress);
 
     Ring ring_;
-    Transport& network_;
-    Rank rank_;
-    Rank ranks_;
     Phase phase_ = Phase::kIdle;
     uint64_t calls_end_ = 0;
-
-    // 1: these words, then a bit for each rank that holds something.
-    enum Word : size_t { kCallsEnd /* the highest */, kDead, kContradicted, kHolders };
-    std::vector<uint64_t> known_;
-    std::vector<uint64_t> heard_;
-    Rank child_bit_ = 1;
-    bool is_posted_ = false;
-    Ticket ticket_;
-
-    // 2.
-    Rank holder_ = 0;
-    List own_list_;
-    List list_;
-    uint64_t answer_ = 0;
-    bool has_sent_list_ = false;
-    bool has_heard_list_ = false;
-    std::vector<uint64_t> missed_by_;  // by rank: bits of the own list
-    uint32_t missed_count_ = 0;
-    // The number that this rank would have posted next, where another holds it.
-    struct Held {
-        uint64_t number = 0;
-        Rank holder = 0;
-    };
-    std::optional<Held> held_next_;
-    std::vector<Ticket> tickets_;  // by rank
-
-    // 3. Items by number since the beginning, in a ring.
-    std::array<Item, kItems> items_;
-    uint64_t first_item_ = 0;
-    uint64_t end_item_ = 0;
-    std::vector<uint64_t> cursors_;  // by rank: the item that goes, or may go, to it next
-    std::vector<bool> is_sending_;   // by rank
-    uint64_t latest_cursor_ = 0;     // items below have begun to go
+    RecoveryMessages messages_;
+    RecoveryTree tree_;    // 1
+    RecoveryLists lists_;  // 2
+    Resends resends_;      // 3
 };
 
 }  // namespace tutti::transport::carrier

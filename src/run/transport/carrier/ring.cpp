@@ -16,9 +16,9 @@ constexpr size_t kPage = 4096;
 // Of RingSlot::readers: the service's share, beside the number of ranks.
 constexpr uint32_t kHold = 1u << 31;
 
-enum Kind : uint64_t { kFree, kFullHere, kFullNetwork, kClosed };
+enum SlotState : uint64_t { kFree, kFullHere, kFullNetwork, kClosed };
 
-constexpr uint64_t state_of(uint64_t number, Kind kind) { return number << 2 | kind; }
+constexpr uint64_t state_of(uint64_t number, SlotState kind) { return number << 2 | kind; }
 
 constexpr size_t pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "run/transport/carrier/recovery_messages.h"
+#include "run/transport/carrier/recovery_tree.h"
 #include "run/transport/carrier/route.h"
 #include "unit/run/transport/carrier/ring_support.h"
 
@@ -343,6 +345,68 @@ TEST_F(RecoveryTest, WhereThereIsNoWayOnNothingIsSought) {
     }
     EXPECT_EQ(sought, Sought::kFailed);
     EXPECT_EQ(wire_.under_way(1, place), 0u);
+}
+
+// One rank's part of the tree, alone.
+struct TreeRank {
+    TreeRank(Wire& wire, Rank own, Rank ranks)
+        : network(wire, own), messages(network, ranks), tree(messages, own, ranks) {}
+    ~TreeRank() { messages.call_off(); }
+
+    Wire::End network;
+    RecoveryMessages messages;
+    RecoveryTree tree;
+};
+
+// Every rank is the one that knows more than the others.
+TEST(RecoveryTree, AllKnowWhatOneKnew) {
+    for (Rank ranks = 1; ranks <= 17; ++ranks) {
+        for (Rank knows = 0; knows < ranks; ++knows) {
+            Wire wire;
+            std::deque<TreeRank> all;
+            for (Rank rank = 0; rank < ranks; ++rank) {
+                all.emplace_back(wire, rank, ranks)
+                    .tree.begin({.calls_end = rank == knows ? 9u : 7,
+                                 .dead = static_cast<mcast::Member>(3 + rank),
+                                 .is_contradicted = rank == knows,
+                                 .holds = rank == knows});
+            }
+            for (Rank turn = 0; turn < ranks; ++turn) {
+                for (TreeRank& one : all) {
+                    while (one.tree.step()) {
+                    }
+                }
+            }
+            for (const TreeRank& one : all) {
+                EXPECT_TRUE(one.tree.is_done()) << ranks;
+                EXPECT_EQ(one.tree.calls_end(), 9u) << ranks;
+                EXPECT_EQ(one.tree.dead(), 3u) << "as rank 0 has it";
+                EXPECT_TRUE(one.tree.is_contradicted()) << ranks;
+                for (Rank rank = 0; rank < ranks; ++rank) {
+                    EXPECT_EQ(one.tree.holds(rank), rank == knows) << ranks;
+                }
+            }
+            EXPECT_EQ(wire.under_way(), 0u);
+        }
+    }
+}
+
+// Nothing is decided before the last rank has begun.
+TEST(RecoveryTree, WaitsForAll) {
+    Wire wire;
+    std::deque<TreeRank> all;
+    for (Rank rank = 0; rank < 5; ++rank) all.emplace_back(wire, rank, 5);
+    for (Rank rank = 0; rank < 4; ++rank) all[rank].tree.begin({});
+    for (int turn = 0; turn < 5; ++turn) {
+        for (TreeRank& one : all) {
+            while (one.tree.step()) {
+            }
+            EXPECT_FALSE(one.tree.is_decided());
+        }
+    }
+    all[2].network.is_broken = true;
+    EXPECT_FALSE(all[2].tree.step());
+    EXPECT_TRUE(all[2].messages.has_failed());
 }
 
 }  // namespace
