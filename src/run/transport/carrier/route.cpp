@@ -18,7 +18,7 @@ constexpr uint32_t bit_of(uint64_t number) { return 1u << number % kMulticastsIn
 }  // namespace
 
 Route::Route(Ring ring, Waker& waker, const RouteParams& params)
-    : ring_(ring), waker_(waker), params_(params) {
+    : ring_(ring), waits_(ring, waker, params.member_of_rank, params.rank), params_(params) {
     if (!params.network) return;
     const auto ranks = static_cast<Rank>(params.member_of_rank.size());
     recovery_.emplace(ring, *params.network, params.rank, ranks);
@@ -92,7 +92,7 @@ State Route::test_send(Posted& posted) {
         case Ring::Fill::kNotFree:
             return State::kPending;
         case Ring::Fill::kContradicted:
-            wake();
+            waits_.wake();
             return ring_.is_frozen() ? without_ring() : State::kPending;
         case Ring::Fill::kClosed:
             return without_ring();
@@ -100,7 +100,7 @@ State Route::test_send(Posted& posted) {
             break;
     }
     ++counters_.sent;
-    if (ring_.must_wake()) wake();
+    if (ring_.must_wake()) waits_.wake();
     return State::kDone;
 }
 
@@ -109,7 +109,7 @@ State Route::test_recv(Posted& posted) {
     const bool is_frozen = ring_.is_frozen();
     if (!ring_.has(posted.number)) {
         if (is_frozen) return without_ring();
-        if (++posted.tries == kLongTries) begin_wait(posted);
+        if (++posted.tries == kLongTries) posted.is_waiting = waits_.begin(posted.sender);
         return State::kPending;
     }
     return read_ring(posted.number, posted.to, posted.bytes);
@@ -118,7 +118,7 @@ State Route::test_recv(Posted& posted) {
 State Route::read_ring(uint64_t number, std::byte* data, size_t bytes) {
     const bool is_right = ring_.bytes(number) == bytes;
     if (is_right && bytes > 0) std::memcpy(data, ring_.data(number), bytes);
-    if (ring_.release(number)) wake();
+    if (ring_.release(number)) waits_.wake();
     ++counters_.received;
     if (is_right) return State::kDone;
     has_wrong_size_ = true;
@@ -157,7 +157,7 @@ Multicast::Sought Route::try_offer(uint64_t number, const std::byte* data, size_
         case Ring::Fill::kNotFree:
             return Sought::kNotYet;
         case Ring::Fill::kContradicted:
-            wake();
+            waits_.wake();
             return ring_.is_frozen() ? pass_unheld(number) : Sought::kNotYet;
         case Ring::Fill::kClosed:
             return ring_.is_frozen() ? pass_unheld(number) : Sought::kNotYet;
@@ -166,7 +166,12 @@ Multicast::Sought Route::try_offer(uint64_t number, const std::byte* data, size_
     }
     ++progress_.next;
     ++counters_.sent;
-    if (ring_.must_wake()) wake(leaves_offers_);
+    if (!ring_.must_wake()) return Sought::kDone;
+    if (leaves_offers_) {
+        waits_.wake_thread();
+    } else {
+        waits_.wake();
+    }
     return Sought::kDone;
 }
 
@@ -208,51 +213,22 @@ Ringers Route::awaited() const {
     return awaited;
 }
 
-void Route::wake(bool by_thread) {
-    ++counters_.wakes;
-    if (by_thread) return waker_.wake_thread();
-    waker_.wake();
-}
-
-// Own node's ranks need no word: they share its fate.
-void Route::begin_wait(Posted& posted) {
-    const mcast::Member member = params_.member_of_rank[posted.sender];
-    if (member == params_.member_of_rank[params_.rank]) return;
-    posted.is_waiting = true;
-    change_waiters(member, true);
-    if (ring_.must_wake()) wake();
-}
-
-// The service may learn of it when it looks for another reason.
 void Route::end_wait(Posted& posted) {
     if (!posted.is_waiting) return;
     posted.is_waiting = false;
-    change_waiters(params_.member_of_rank[posted.sender], false);
+    waits_.end(posted.sender);
 }
 
-void Route::change_waiters(mcast::Member member, bool is_more) {
-    std::atomic<uint32_t>& waiters = ring_.waiters(member);
-    if (is_more) {
-        waiters.fetch_add(1, std::memory_order_relaxed);
-    } else {
-        waiters.fetch_sub(1, std::memory_order_relaxed);
-    }
-    ring_.header().waits.fetch_add(1, std::memory_order_seq_cst);
-}
-
-void Route::watch_all(bool is_wanted) {
-    if (is_wanted == watches_all_) return;
-    watches_all_ = is_wanted;
-    for (mcast::Member member = 0; member < ring_.members(); ++member) {
-        if (member != params_.member_of_rank[params_.rank]) change_waiters(member, is_wanted);
-    }
-    if (is_wanted && ring_.must_wake()) wake();
+RouteCounters Route::counters() const {
+    RouteCounters counters = counters_;
+    counters.wakes = waits_.wakes();
+    return counters;
 }
 
 // Of a team that was broken something may be under way, which nobody waits for any more.
 void Route::leave() {
     for (Posted& posted : posted_) end_wait(posted);
-    if (ring_.leave_team()) wake();
+    if (ring_.leave_team()) waits_.wake();
 }
 
 // ---------------------------------------------------------------- after a failure
@@ -303,16 +279,11 @@ State Route::test_message(Posted& posted) {
     return recovery_->is_sent(posted.item) ? State::kDone : State::kPending;
 }
 
-void Route::cancel(Ticket& message) {
-    if (message.state == State::kPending) params_.network->cancel(message);
-    message = {};
-}
-
 void Route::cancel_messages() {
     if (!recovery_) return;
     recovery_->call_off();
-    for (Posted& posted : posted_) cancel(posted.ticket);
-    cancel(sought_);
+    for (Posted& posted : posted_) recovery_->cancel(posted.ticket);
+    recovery_->cancel(sought_);
     is_seeking_message_ = false;
 }
 

@@ -22,6 +22,7 @@
 #include "run/mcast/packet.h"
 #include "run/transport/carrier/recovery.h"
 #include "run/transport/carrier/ring.h"
+#include "run/transport/carrier/ring_waits.h"
 #include "run/transport/carrier/waker.h"
 #include "run/transport/multicast.h"
 
@@ -91,14 +92,14 @@ class Route final : public Multicast {
         return has_failed() && !is_decided() && !ring_.has(progress_.next);
     }
     // The service finds out whether all nodes are there, until this is false again.
-    void watch_all(bool is_wanted);
+    void watch_all(bool is_wanted) { waits_.watch_all(is_wanted); }
     // Once: the team is freed here. What was posted is complete, or never will be.
     void leave();
     // After that others may come for what they miss of this rank's, or will if the group fails.
     [[nodiscard]] bool is_needed() {
         return has_failed() ? step() == State::kPending : !ring_.is_ended();
     }
-    [[nodiscard]] const RouteCounters& counters() const { return counters_; }
+    [[nodiscard]] RouteCounters counters() const;
 
   private:
     struct Posted {
@@ -109,7 +110,7 @@ class Route final : public Multicast {
         Rank sender = 0;
         uint32_t tries = 0;
         bool is_send = false;
-        bool is_waiting = false;  // counted in the ring's waiters
+        bool is_waiting = false;  // the service knows of it
         bool is_message = false;  // after a failure
         uint64_t item = 0;        // of the recovery: a multicast
         Ticket ticket;            // of the network: a receive
@@ -129,20 +130,16 @@ class Route final : public Multicast {
     State test_recv(Posted& posted);
     State test_message(Posted& posted);
     void make_message(Posted& posted);
-    void cancel(Ticket& message);
     void cancel_messages();
     void hand_over();
     [[nodiscard]] bool goes_by_messages() const {
         return has_handed_over_ && !recovery_->has_failed();
     }
     [[nodiscard]] State without_ring() const;
-    void begin_wait(Posted& posted);
     void end_wait(Posted& posted);
-    void change_waiters(mcast::Member member, bool is_more);
-    void wake(bool by_thread = false);
 
     Ring ring_;
-    Waker& waker_;
+    RingWaits waits_;
     RouteParams params_;
     Progress progress_;
     std::optional<Recovery> recovery_;
@@ -151,7 +148,6 @@ class Route final : public Multicast {
     bool is_seeking_message_ = false;
     Ringers sought_from_ = 0;  // for the next number, while it is sought or offered in vain
     Ticket sought_;
-    bool watches_all_ = false;
     bool leaves_offers_ = false;
     std::array<Posted, kMulticastsInFlightMax> posted_;
     RouteCounters counters_;
