@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A link fails with all that is under way by it, in all teams; each of them says so by itself
-// (rc_failure.cpp).
+// (first_failure.h).
 #include <array>
 #include <cstdio>
 

@@ -18,8 +18,10 @@ Rc::Rc(std::shared_ptr<Links> links, uint32_t number, std::vector<Rank> peers,
       pair_of_link_(links_->size(), kNoPair),
       unexpected_(
           std::make_unique_for_overwrite<std::byte[]>(peers_.size() * kSlotsMax * kSlotBytes)),
-      direct_bytes_(direct_bytes),
-      pairs_(std::make_unique<Pair[]>(peers_.size())) {
+      exposures_(links_->endpoint(), direct_bytes),
+      pairs_(std::make_unique<Pair[]>(peers_.size())),
+      counted_(links_->endpoint(), pool_, static_cast<uint32_t>(peers_.size())),
+      adder_(*links_, number_) {
     TUTTI_ASSERT(std::ranges::is_sorted(peers_), "peers ascend");
     for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
         pairs_[pair].link = link_of[pair];
@@ -34,29 +36,6 @@ uint32_t Rc::pair_of(Rank peer) const {
     return static_cast<uint32_t>(found - peers_.begin());
 }
 
-void Rc::append(Line& line, Operation* operation) {
-    (line.first ? line.last->next : line.first) = operation;
-    line.last = operation;
-}
-
-void Rc::remove(Line& line, Operation* operation) {
-    Operation* before = nullptr;
-    for (Operation* at = line.first; at != operation; at = at->next) before = at;
-    (before ? before->next : line.first) = operation->next;
-    if (line.last == operation) line.last = before;
-}
-
-Rc::Operation* Rc::find(const Line& line, const Ticket& ticket) {
-    Operation* at = line.first;
-    while (at && at->ticket != &ticket) at = at->next;
-    return at;
-}
-
-void Rc::release(Operation* operation) {
-    operation->next = free_;
-    free_ = operation;
-}
-
 // What came from an end before it left may still be received.
 bool Rc::refuses(uint32_t pair, bool is_send) {
     TUTTI_ASSERT(links_->is_connected(pairs_[pair].link), "the pair is connected");
@@ -67,25 +46,17 @@ bool Rc::refuses(uint32_t pair, bool is_send) {
 }
 
 // nullptr: the ticket has failed.
-Rc::Operation* Rc::begin(uint32_t pair, bool is_send, const MessageId& id, size_t bytes,
-                         Ticket& ticket) {
+Operation* Rc::begin(uint32_t pair, bool is_send, const MessageId& id, size_t bytes,
+                     Ticket& ticket) {
     TUTTI_ASSERT(id.slot < kSlotsMax && bytes <= kMessageBytesMax, "a message of transport.h");
     ticket.state = State::kFailed;
     if (refuses(pair, is_send)) return nullptr;
     is_used_ = true;
-    if (!free_) {
-        // The vector first: what it throws leaves nothing behind.
-        try {
-            operations_.push_back(std::make_unique<Operation[]>(kOperationsAtOnce));
-        } catch (const std::bad_alloc&) {
-            fail_pair(pair, "no memory for a message");
-            return nullptr;
-        }
-        for (size_t i = kOperationsAtOnce; i-- > 0;) release(&operations_.back()[i]);
+    Operation* operation = pool_.take();
+    if (!operation) {
+        fail_pair(pair, "no memory for a message");
+        return nullptr;
     }
-    Operation* operation = free_;
-    free_ = operation->next;
-    *operation = Operation{};
     operation->ticket = &ticket;
     operation->bytes = bytes;
     operation->word = id.word;
@@ -102,8 +73,9 @@ void Rc::send(Rank peer, const MessageId& id, const std::byte* data, size_t byte
     Operation* operation = begin(pair, true, id, bytes, ticket);
     if (!operation) return;
     operation->source = data;
-    if (goes_straight(pair, data, bytes)) operation->direct = Direct::kWanted;
-    append(pairs_[pair].streams[id.slot].sends, operation);
+    if (exposures_.goes_straight(data, bytes, pairs_[pair].declined))
+        operation->direct = Direct::kWanted;
+    pairs_[pair].streams[id.slot].sends.append(operation);
     pairs_[pair].sending |= 1u << id.slot;
     advance_sends(pair);
 }
@@ -115,7 +87,7 @@ void Rc::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Tic
     if (operation->is_counted) return recv_count(pair, operation);
     operation->target = data;
     Pair& at = pairs_[pair];
-    append(at.streams[id.slot].recvs, operation);
+    at.streams[id.slot].recvs.append(operation);
     at.recving |= 1u << id.slot;
     advance_recvs(pair, id.slot);
     if (has_failed(pair) && ticket.state == State::kPending) {
@@ -174,9 +146,9 @@ void Rc::advance_sends(uint32_t pair) {
                                      : send_direct(pair, stream, operation);
             if (!goes_on) break;
             if (operation.done < operation.bytes) continue;
-            line.first = operation.next;
+            line.pop();
             if (operation.ticket) operation.ticket->state = State::kDone;
-            release(&operation);
+            pool_.release(&operation);
         }
         if (!line.first) at.sending &= ~(1u << stream);
     }
@@ -188,12 +160,10 @@ bool Rc::agrees(uint32_t pair, uint32_t stream, Operation& operation, const Call
     const bool is_word = stream == kRecoverySlot ||
                          (word.call == operation.word.call && word.before == operation.word.before);
     if (is_word && bytes == operation.bytes) return true;
-    if (failure_ == Failure::kNone) {
-        failure_ = is_word ? Failure::kSize : Failure::kWord;
-        disagreement_ = {true, !is_word, peers_[pair], {}, is_word && bytes < operation.bytes};
-        if (!is_word) disagreement_.word = {word.call, word.before, 0};
-        sent_bytes_ = bytes;
-        wanted_bytes_ = operation.bytes;
+    if (is_word) {
+        failure_.note_size(peers_[pair], bytes, operation.bytes);
+    } else {
+        failure_.note_word(peers_[pair], word);
     }
     end_recv(pair, stream, State::kFailed);
     return false;
@@ -202,15 +172,14 @@ bool Rc::agrees(uint32_t pair, uint32_t stream, Operation& operation, const Call
 void Rc::end_recv(uint32_t pair, uint32_t stream, State state, uint64_t order) {
     Pair& at = pairs_[pair];
     Line& line = at.streams[stream].recvs;
-    Operation* operation = line.first;
-    line.first = operation->next;
+    Operation* operation = line.pop();
     if (!line.first) at.recving &= ~(1u << stream);
-    give_back(*operation);
+    exposures_.give_back(operation->lease);
     if (operation->ticket) {
         operation->ticket->state = state;
         operation->ticket->number = order;  // for withdraw_receive()
     }
-    release(operation);
+    pool_.release(operation);
 }
 
 // What has come for the receives of a stream, in order. A message that does not fit its receive
@@ -242,7 +211,7 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
             continue;
         }
         // The other end could not register its memory.
-        give_back(operation);
+        exposures_.give_back(operation.lease);
         // What the header says of it may be another by now: a broken peer writes there.
         const uint32_t filled = slots(pair).first_count(stream_at(stream));
         const size_t capacity = filled * kSlotBytes - sizeof header;
@@ -263,15 +232,52 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
     }
 }
 
+// False where it has to wait, or the pair has failed.
+bool Rc::send_count(uint32_t pair, const Operation& operation) {
+    Slots& slots = this->slots(pair);
+    if (!slots.writes().may_begin()) return false;
+    Add add;
+    add.word = kCounter;
+    add.amount = counted_amount(operation.word);
+    add.former = kFormer;
+    add.number = slots.write();
+    add.is_signaled = slots.must_signal(add.number);
+    ++counts_sent_;
+    return is_posted(pair, endpoint().add(pairs_[pair].link, add));
+}
+
+void Rc::recv_count(uint32_t pair, Operation* operation) {
+    counted_.add(pair, operation);
+    take_counts();
+    if (!counted_.is_waiting(pair) || !has_failed(pair)) return;
+    note(pair, "that end has left");
+    counted_.drop(pair);
+}
+
+void Rc::use_adders(Rank ranks) {
+    TUTTI_ASSERT(is_counted_at(0), "all add to rank 0's word");
+    adder_.use(ranks, pairs_[kAdderPair].link);
+}
+
+bool Rc::is_counted_at(Rank peer) const {
+    const auto found = std::ranges::find(peers_, peer);
+    return found != peers_.end() && is_counted(static_cast<uint32_t>(found - peers_.begin()));
+}
+
+void Rc::fetch_add(uint64_t amount, Ticket& ticket) {
+    TUTTI_ASSERT(adders() != 0, "all can add");
+    ticket.state = State::kFailed;
+    if (!refuses(kAdderPair, true)) adder_.begin(amount, ticket);
+}
+
 bool Rc::advance_on(uint32_t link) {
     const uint32_t pair = pair_of_link_[link];
     Pair& at = pairs_[pair];
     if (at.offering != 0) make_offers(pair);
     if (at.sending != 0) advance_sends(pair);
-    if (pair == kAdderPair && is_adding()) post_addition();
+    if (is_adding(pair)) adder_.go_on();
     if (must_send_bye(pair) && at.sending == 0) send_bye(pair);
-    return at.offering != 0 || at.sending != 0 || must_send_bye(pair) ||
-           (pair == kAdderPair && is_adding());
+    return at.offering != 0 || at.sending != 0 || must_send_bye(pair) || is_adding(pair);
 }
 
 // Of the last team on the links, their last word says it.
@@ -307,12 +313,13 @@ void Rc::look_for_tails() {
 void Rc::poll() {
     links_->poll();
     if (links_->polls_tails()) look_for_tails();
-    if (counted_.first) take_counts();
+    if (counted_.is_waiting()) take_counts();
 }
 
 bool Rc::is_awaiting(uint32_t link) const {
-    const Pair& at = pairs_[pair_of_link_[link]];
-    return (at.recving | at.sending | at.counting) != 0 || is_parting(pair_of_link_[link]);
+    const uint32_t pair = pair_of_link_[link];
+    const Pair& at = pairs_[pair];
+    return (at.recving | at.sending) != 0 || counted_.is_waiting(pair) || is_parting(pair);
 }
 
 bool Rc::is_parting(uint32_t pair) const {
@@ -325,7 +332,7 @@ bool Rc::is_parting(uint32_t pair) const {
 bool Rc::awaits_completion(uint32_t link) const {
     const uint32_t pair = pair_of_link_[link];
     const Pair& at = pairs_[pair];
-    if (pair == kAdderPair && is_adding()) return true;
+    if (is_adding(pair)) return true;
     if (is_parting(pair) &&
         (must_send_bye(pair) || !slots(pair).writes().is_complete(at.bye_number))) {
         return true;
@@ -344,35 +351,45 @@ bool Rc::awaits_completion(uint32_t link) const {
 // All of it fails.
 void Rc::drop(Line& line) {
     while (line.first) {
-        Operation* operation = line.first;
-        line.first = operation->next;
-        give_back(*operation);
+        Operation* operation = line.pop();
+        exposures_.give_back(operation->lease);
         if (operation->ticket) operation->ticket->state = State::kFailed;
-        release(operation);
+        pool_.release(operation);
     }
-}
-
-void Rc::clear_disagreement() {
-    if (failure_ == Failure::kPair) return;
-    failure_ = Failure::kNone;
-    disagreement_ = {};
 }
 
 std::string Rc::error() const {
-    const std::string peer = "rank " + std::to_string(disagreement_.peer);
-    switch (failure_) {
-        case Failure::kSize:
-            return peer + " sent " + std::to_string(sent_bytes_) + " bytes, not " +
-                   std::to_string(wanted_bytes_);
-        case Failure::kWord:
-            return peer + " runs another call";
-        case Failure::kPair:
-            return pair_error_.data();
-        case Failure::kCount:
-            return "a rank that was counted runs another call";
-        default:
-            return is_closing_ ? "the team is gone" : "";
+    const std::string text = failure_.text();
+    return text.empty() && is_closing_ ? "the team is gone" : text;
+}
+
+// The tickets of all that is under way with this peer fail. One that has said that it sends no more
+// may be gone: that is none, and what it has sent lies in the slots.
+bool Rc::fail(uint32_t link, const char* why, const char* more) {
+    const uint32_t pair = pair_of_link_[link];
+    Pair& at = pairs_[pair];
+    const bool is_lost = (at.sending | at.recving) != 0 || counted_.is_waiting(pair) ||
+                         is_adding(pair) || !is_done_there(pair);
+    counted_.drop(pair);
+    if (is_adding(pair)) adder_.fail();
+    for (Stream& stream : at.streams) {
+        drop(stream.sends);
+        drop(stream.recvs);
     }
+    at.sending = at.recving = at.offering = 0;
+    const bool is_first = !failure_.is_pair();
+    if (is_lost) note(pair, why, more);
+    return is_lost && is_first;
+}
+
+void Rc::tell_cause(uint32_t link, const char* why, const char* more) {
+    const uint32_t pair = pair_of_link_[link];
+    failure_.tell_cause(pair, peers_[pair], why, more);
+}
+
+void Rc::give_up_pair(uint32_t pair) {
+    links_->give_up(pairs_[pair].link);
+    failure_.forget();
 }
 
 // Of a team that was given up, others may still come for what they miss. What a receive waits for

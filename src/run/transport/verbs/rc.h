@@ -5,8 +5,9 @@
 // pipelined over slots, several a piece where they lie next to each other: one copy in, one out; no
 // tags, no call of the system. Still longer ones go straight from memory to memory (rc_direct.cpp).
 //
-// Messages of which only their number counts are additions to a word at the peer (rc_count.cpp),
-// and all of a team can add to one at rank 0, each told what it was (rc_arrive.cpp).
+// Messages of which only their number counts are additions to a word at the peer
+// (counted_receives.h), and all of a team can add to one at rank 0, each told what it was
+// (adder.h).
 //
 // Every message has the CallWord of its sender, which is compared with the receive's (but for those
 // of kRecoverySlot), so ranks that do not run the same call are found out whatever the size.
@@ -21,7 +22,12 @@
 
 #include "base/clock.h"
 #include "run/transport/transport.h"
+#include "run/transport/verbs/adder.h"
+#include "run/transport/verbs/counted_receives.h"
+#include "run/transport/verbs/exposures.h"
+#include "run/transport/verbs/first_failure.h"
 #include "run/transport/verbs/links.h"
+#include "run/transport/verbs/operations.h"
 
 namespace tutti::transport::verbs {
 
@@ -45,12 +51,15 @@ class Rc final : public Transport {
     [[nodiscard]] const std::shared_ptr<Links>& links() const { return links_; }
     // From how many bytes of exposed memory it pays to register it for a call, by trying what that
     // takes here; UINT64_MAX: never. 0: it takes nothing.
-    [[nodiscard]] uint64_t exposure_pays_from();
-    [[nodiscard]] static uint64_t pays_from(uint64_t page_ns, uint64_t all_ns, uint64_t copy_ns);
+    [[nodiscard]] uint64_t exposure_pays_from() const {
+        return exposures_.pays_from(links_->clock());
+    }
     // Messages from message_bytes on go straight, too, where both ends' memory is exposed and, of a
     // call, has at least memory_bytes. Before anything is exposed; not at all where this is not
     // called.
-    void use_exposed(size_t message_bytes, uint64_t memory_bytes);
+    void use_exposed(size_t message_bytes, uint64_t memory_bytes) {
+        exposures_.use(message_bytes, memory_bytes);
+    }
 
     void send(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
               Ticket& ticket) override;
@@ -59,7 +68,7 @@ class Rc final : public Transport {
     State test(Ticket& ticket) override { return ticket.state; }
     void poll() override;
     // What is added here wakes nobody.
-    [[nodiscard]] int wait_fd() override { return counted_.first ? -1 : links_->wait_fd(); }
+    [[nodiscard]] int wait_fd() override { return counted_.is_waiting() ? -1 : links_->wait_fd(); }
     [[nodiscard]] bool arm() override { return links_->arm(); }
     // On all ranks alike: all of them, so many, can add at rank 0, which is a peer of each, its own
     // too (is_counted_at). Not while anything is under way.
@@ -70,17 +79,19 @@ class Rc final : public Transport {
     // The devices of both ends can add, the pair is there, and the team was the first on its links,
     // whose words the others leave alone.
     [[nodiscard]] bool is_counted_at(Rank peer) const;
-    [[nodiscard]] Rank adders() const override { return adders_; }
+    [[nodiscard]] Rank adders() const override { return adder_.ranks(); }
     void fetch_add(uint64_t amount, Ticket& ticket) override;
-    void expose(std::span<std::byte> memory, Memory kind) override;
-    void conceal(std::span<std::byte> memory) override;
+    void expose(std::span<std::byte> memory, Memory kind) override {
+        exposures_.expose(memory, kind);
+    }
+    void conceal(std::span<std::byte> memory) override { exposures_.conceal(memory); }
     void cancel(Ticket& ticket) override;
     [[nodiscard]] bool can_withdraw_receives() const override { return true; }
     [[nodiscard]] State withdraw_receive(Rank peer, const MessageId& id, const std::byte* data,
                                          size_t bytes, Ticket& ticket) override;
-    void clear_disagreement() override;
+    void clear_disagreement() override { failure_.clear_disagreement(); }
     [[nodiscard]] std::string error() const override;
-    [[nodiscard]] Disagreement disagreement() const override { return disagreement_; }
+    [[nodiscard]] Disagreement disagreement() const override { return failure_.disagreement(); }
 
     [[nodiscard]] bool polls_tails() const { return links_->polls_tails(); }
     // Long messages that went straight from memory to memory, and those for which an end could not
@@ -89,7 +100,9 @@ class Rc final : public Transport {
     [[nodiscard]] uint64_t sent_copied() const { return sent_copied_; }
     // Additions: messages that were counted at others, those that were awaited here, and to the
     // word of all, but those that only look at it.
-    [[nodiscard]] uint64_t additions() const { return additions_; }
+    [[nodiscard]] uint64_t additions() const {
+        return counts_sent_ + counted_.count() + adder_.count();
+    }
 
     // Nothing is sent or received any more. What was sent, to its last piece, is still on its way,
     // and the other ends may still give slots back: this must stay until is_closed(), and at the
@@ -135,61 +148,6 @@ class Rc final : public Transport {
     [[nodiscard]] bool awaits_completion(uint32_t link) const;
 
   private:
-    // So many writes of a message at a time, 16 MiB: more than is on its way on any network, and
-    // less than would keep other messages to that peer waiting for long.
-    static constexpr size_t kWritesAtOnce = 4;
-    // Scratch, input and output of a call; and some that a failed one still sends from.
-    static constexpr size_t kExposedMax = 8;
-    // How far a message is that goes straight into the receiver's memory.
-    enum class Direct : uint8_t {
-        kNo,         // it goes by slots
-        kWanted,     // of a send: nobody knows yet
-        kAnnounced,  // a send waits for an offer, a receive has one to make or has made it
-        kOffered,    // of a send: it is being written
-        kTold,       // of a send: its end has been told; writes may be under way still
-    };
-    struct Offer {
-        uint64_t address = 0;
-        uint64_t bytes = 0;  // of the message
-        uint32_t stream = 0;
-        uint32_t key = 0;
-        uint32_t is_there = 0;  // else by slots
-        uint32_t pad = 0;
-    };
-    struct Exposed {
-        std::span<std::byte> memory;
-        Memory kind = Memory::kScratch;
-        Region source{};  // as a whole, once a message wanted it
-        Region target{};
-        bool is_source_refused = false;
-        bool is_target_refused = false;
-        bool is_read = false;  // a message went from there
-        bool is_over = false;  // concealed
-        uint32_t reading = 0;  // sends that have `source`
-    };
-    // A message from send() or recv() on, in its stream's list until it is complete.
-    struct Operation {
-        Operation* next = nullptr;
-        Ticket* ticket = nullptr;
-        const std::byte* source = nullptr;
-        std::byte* target = nullptr;  // neither: it was cancelled when it had begun, or is empty
-        size_t bytes = 0;
-        size_t done = 0;
-        CallWord word;
-        bool is_begun = false;
-        bool is_given_up = false;
-        bool is_counted = false;
-        Direct direct = Direct::kNo;
-        Region region;                                 // its memory, while it is registered
-        bool is_lent = false;                          // that of exposed memory
-        Exposed* reads = nullptr;                      // which has it, of a send
-        Offer offer;                                   // that a send has got
-        std::array<uint64_t, kWritesAtOnce> writes{};  // their numbers
-    };
-    struct Line {
-        Operation* first = nullptr;
-        Operation* last = nullptr;
-    };
     // A message that came for a receive that was withdrawn.
     struct Kept {
         uint64_t order = 0;  // in its stream
@@ -208,13 +166,10 @@ class Rc final : public Transport {
         uint32_t sending = 0;     // streams that have something to send, by bits
         uint32_t recving = 0;     // or to receive
         uint32_t offering = 0;    // whose receive has an offer to make
-        uint32_t counting = 0;    // receives of messages that are counted
         uint64_t bye_number = 0;  // 0: not said
         bool has_heard_bye = false;
-        uint64_t declined = 0;  // which exposures_, when its end had no memory for a message
+        uint64_t declined = 0;  // count() of exposures_ when its end had no memory for a message
     };
-    enum class Failure : uint8_t { kNone, kSize, kWord, kPair, kCount };
-
     [[nodiscard]] uint32_t pair_of(Rank peer) const;
     [[nodiscard]] Slots& slots(uint32_t pair) { return links_->slots(pairs_[pair].link); }
     [[nodiscard]] const Slots& slots(uint32_t pair) const {
@@ -246,10 +201,6 @@ class Rc final : public Transport {
     bool refuses(uint32_t pair, bool is_send);
     Operation* begin(uint32_t pair, bool is_send, const MessageId& id, size_t bytes,
                      Ticket& ticket);
-    void release(Operation* operation);
-    static void append(Line& line, Operation* operation);
-    static void remove(Line& line, Operation* operation);
-    static Operation* find(const Line& line, const Ticket& ticket);
 
     void advance_sends(uint32_t pair);
     bool send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece piece);
@@ -259,13 +210,6 @@ class Rc final : public Transport {
     bool take_sign(uint32_t pair, uint32_t stream, Operation& operation, Piece piece,
                    bool is_first);
     void make_offers(uint32_t pair);
-    void give_back(Operation& operation);
-    [[nodiscard]] Exposed* exposed_with(const std::byte* memory, size_t bytes, bool is_target);
-    [[nodiscard]] bool goes_straight(uint32_t pair, const std::byte* data, size_t bytes);
-    void register_source(Operation& operation);
-    void register_target(Operation& operation);
-    void forget_unread(Exposed& one);
-    void conceal_all();
     void advance_recvs(uint32_t pair, uint32_t stream);
     bool take_kept(uint32_t pair, uint32_t stream, Operation& operation);
     bool agrees(uint32_t pair, uint32_t stream, Operation& operation, const CallWord& word,
@@ -277,20 +221,19 @@ class Rc final : public Transport {
     }
     void fail_pair(uint32_t pair, const char* why) { links_->fail(pairs_[pair].link, why); }
     void look_for_tails();
-    void note(uint32_t pair, const char* why, const char* more = "");
-    void write_error(uint32_t pair, const char* why, const char* more);
+    void note(uint32_t pair, const char* why, const char* more = "") {
+        failure_.note_pair(pair, peers_[pair], why, more);
+    }
     void drop(Line& line);
     bool send_count(uint32_t pair, const Operation& operation);
     void recv_count(uint32_t pair, Operation* operation);
-    void take_counts();
-    void end_count(Operation* operation, State state);
-    void drop_counts(uint32_t pair);
-    State withdraw_count(Ticket& ticket);
-    void post_addition();
-    [[nodiscard]] bool is_adding() const { return adding_.is_under_way; }
+    void take_counts() {
+        if (!counted_.take()) failure_.note_count();
+    }
+    [[nodiscard]] bool is_adding(uint32_t pair) const {
+        return pair == kAdderPair && adder_.is_under_way();
+    }
     bool awaits_end(const Operation& offered);
-    void end_addition(State state);
-    bool cancel_addition(Ticket& ticket);
     static Line all_but_writing(Line& line);
     void send_bye(uint32_t pair);
     [[nodiscard]] bool must_send_bye(uint32_t pair) const {
@@ -307,41 +250,20 @@ class Rc final : public Transport {
     std::vector<uint32_t> pair_of_link_;
     std::unique_ptr<std::byte[]>
         unexpected_;  // a slot for each stream of each pair; untouched at first
-    size_t direct_bytes_;
+    Exposures exposures_;
+    OperationPool pool_;
+    std::unique_ptr<Pair[]> pairs_;
+    CountedReceives counted_;
+    static constexpr uint32_t kAdderPair = 0;  // that with rank 0
+    Adder adder_;
+    FirstFailure failure_;
     uint64_t called_off_ns_ = 0;  // when it first waited in awaits_end(); 0: never
-    size_t exposed_message_bytes_ = SIZE_MAX;
-    uint64_t exposed_memory_bytes_ = UINT64_MAX;
-    std::array<Exposed, kExposedMax> exposed_;
-    uint64_t exposures_ = 1;
     uint64_t sent_straight_ = 0;
     uint64_t sent_copied_ = 0;
-    uint64_t additions_ = 0;
-    std::unique_ptr<Pair[]> pairs_;
-    static constexpr size_t kOperationsAtOnce = 64;
-    std::vector<std::unique_ptr<Operation[]>> operations_;
-    Operation* free_ = nullptr;
-    Line counted_;              // receives that wait for the own counter
-    uint64_t counted_sum_ = 0;  // what it has when all have come
-    // That to the word of all which is under way.
-    struct Addition {
-        Ticket* ticket = nullptr;  // nullptr: nobody waits for it
-        uint64_t amount = 0;
-        uint64_t number = 0;  // 0: not posted yet
-        bool is_under_way = false;
-    };
-    static constexpr uint32_t kAdderPair = 0;  // that with rank 0
-    Addition adding_;
-    Rank adders_ = 0;
+    uint64_t counts_sent_ = 0;
     bool is_used_ = false;  // something was sent or received
     bool is_closing_ = false;
     bool is_given_up_ = false;
-    // The first failure.
-    Failure failure_ = Failure::kNone;
-    Disagreement disagreement_;
-    size_t sent_bytes_ = 0;  // kSize
-    size_t wanted_bytes_ = 0;
-    std::array<char, 160> pair_error_{};
-    uint32_t failed_pair_ = kNoPair;  // of which it tells
 };
 
 }  // namespace tutti::transport::verbs

@@ -22,29 +22,28 @@ constexpr uint64_t kCalledOffNs = 100'000'000;
 // written straight from there is read until it is complete.
 void Rc::cancel(Ticket& ticket) {
     if (ticket.state != State::kPending) return;
-    if (cancel_addition(ticket)) return;
-    if (Operation* counted = find(counted_, ticket)) return end_count(counted, State::kFailed);
+    if (adder_.cancel(ticket) || counted_.cancel(ticket)) return;
     Pair& at = pairs_[ticket.number / kSlotsMax];
     const auto stream = static_cast<uint32_t>(ticket.number % kSlotsMax);
     Stream& of = at.streams[stream];
-    Operation* operation = find(of.recvs, ticket);
+    Operation* operation = of.recvs.find(ticket);
     Line& line = operation ? of.recvs : of.sends;
     const bool is_recv = operation != nullptr;
-    if (!operation) operation = find(of.sends, ticket);
+    if (!operation) operation = of.sends.find(ticket);
     if (!operation) return;
     ticket.state = State::kFailed;
     operation->ticket = nullptr;
     operation->is_given_up = true;
     if (is_recv) {
-        const bool is_offered = operation->region.handle && (at.offering >> stream & 1) == 0;
+        const bool is_offered = operation->is_registered() && (at.offering >> stream & 1) == 0;
         if (is_offered && awaits_end(*operation)) return;
-        give_back(*operation);
+        exposures_.give_back(operation->lease);
     }
     operation->source = nullptr;
     operation->target = nullptr;
     if (operation->is_begun) return;
-    remove(line, operation);
-    release(operation);
+    line.remove(operation);
+    pool_.release(operation);
     if (!line.first) (&line == &of.recvs ? at.recving : at.sending) &= ~(1u << stream);
 }
 
@@ -55,8 +54,8 @@ bool Rc::awaits_end(const Operation& offered) {
     if (!links_->has_others(*this)) return false;
     Clock& clock = links_->clock();
     if (called_off_ns_ == 0) called_off_ns_ = clock.now_ns();
-    while (offered.region.handle && clock.now_ns() - called_off_ns_ < kCalledOffNs) poll();
-    return !offered.region.handle;
+    while (offered.is_registered() && clock.now_ns() - called_off_ns_ < kCalledOffNs) poll();
+    return !offered.is_registered();
 }
 
 bool Rc::take_kept(uint32_t pair, uint32_t stream, Operation& operation) {
@@ -79,16 +78,18 @@ State Rc::withdraw_receive(Rank peer, const MessageId& id, const std::byte* data
     if (has_failed(pair)) return State::kFailed;
     // What does not fit its receive has stayed where it was.
     if (ticket.state == State::kFailed) return State::kDone;
-    if (id.is_counted && is_counted(pair)) return withdraw_count(ticket);
+    if (id.is_counted && is_counted(pair)) {
+        return counted_.withdraw(ticket) ? State::kDone : State::kFailed;
+    }
     Stream& stream = at.streams[id.slot];
     if (ticket.state == State::kPending) {
-        Operation* operation = find(stream.recvs, ticket);
+        Operation* operation = stream.recvs.find(ticket);
         if (operation->is_begun) {
             poll();
             return ticket.state == State::kFailed ? State::kFailed : State::kPending;
         }
-        remove(stream.recvs, operation);
-        release(operation);
+        stream.recvs.remove(operation);
+        pool_.release(operation);
         if (!stream.recvs.first) at.recving &= ~(1u << id.slot);
         return State::kDone;
     }

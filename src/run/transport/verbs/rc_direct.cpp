@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Long messages, straight from the sender's memory into the receiver's. No copy; each end registers
-// its memory for this message alone, but what is exposed (rc_exposed.cpp): of memory that is
+// its memory for this message alone, but what is exposed (exposures.h): of memory that is
 // unmapped a program has no reliable word, so nothing is remembered.
 //
 //   sender                                     receiver
@@ -28,21 +28,16 @@ void Rc::give_up() {
         links_->fail(*this);
     }
     if (links_->has_others(*this)) return;
-    for (const auto& some : operations_) {
-        for (size_t i = 0; i < kOperationsAtOnce; ++i) {
-            if (some[i].is_given_up) give_back(some[i]);
-        }
-    }
+    pool_.for_all([&](Operation& one) {
+        if (one.is_given_up) exposures_.give_back(one.lease);
+    });
 }
 
 bool Rc::is_read_from() const {
     if (!links_->has_others(*this)) return false;
-    for (const auto& some : operations_) {
-        for (size_t i = 0; i < kOperationsAtOnce; ++i) {
-            if (some[i].is_given_up && some[i].region.handle) return true;
-        }
-    }
-    return false;
+    bool is_read = false;
+    pool_.for_all([&](const Operation& one) { is_read |= one.is_given_up && one.is_registered(); });
+    return is_read;
 }
 
 // Operations that are not under way have none registered.
@@ -50,10 +45,8 @@ Rc::~Rc() {
     for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
         for (uint32_t stream = 0; stream < kSlotsMax; ++stream) drop_pieces(pair, stream);
     }
-    for (const auto& some : operations_) {
-        for (size_t i = 0; i < kOperationsAtOnce; ++i) give_back(some[i]);
-    }
-    conceal_all();
+    pool_.for_all([&](Operation& one) { exposures_.give_back(one.lease); });
+    exposures_.conceal_all();
     links_->forget(*this);
 }
 
@@ -77,7 +70,7 @@ bool Rc::send_direct(uint32_t pair, uint32_t stream, Operation& operation) {
     for (const uint64_t number : operation.writes) {
         if (!slots.writes().is_complete(number)) return false;
     }
-    give_back(operation);
+    exposures_.give_back(operation.lease);
     operation.done = operation.bytes;
     return true;
 }
@@ -88,7 +81,7 @@ bool Rc::write_direct(uint32_t pair, Operation& operation) {
     while (!operation.is_given_up && operation.done < operation.bytes) {
         uint64_t& number = operation.writes[operation.done / kWriteBytesMax % kWritesAtOnce];
         if (!slots.writes().may_begin_long() || !slots.writes().is_complete(number)) return false;
-        DirectWrite write{.from = operation.region,
+        DirectWrite write{.from = operation.lease.region,
                           .source = operation.source + operation.done,
                           .bytes = std::min(kWriteBytesMax, operation.bytes - operation.done),
                           .address = operation.offer.address + operation.done,
@@ -122,16 +115,16 @@ void Rc::take_offer(uint32_t pair, const SlotHeader& header, const std::byte* en
     operation->direct = Direct::kOffered;
     if (operation->is_given_up) return;
     if (offer.is_there != 0) {
-        register_source(*operation);
-    } else if (operation->bytes < direct_bytes_) {
-        at.declined = exposures_;
+        operation->lease = exposures_.lease_source(operation->source, operation->bytes);
+    } else if (!exposures_.is_long(operation->bytes)) {
+        at.declined = exposures_.count();
     }
-    if (operation->region.handle) {
+    if (operation->is_registered()) {
         ++sent_straight_;
         return;
     }
     operation->direct = Direct::kNo;
-    if (operation->bytes >= direct_bytes_) ++sent_copied_;
+    if (exposures_.is_long(operation->bytes)) ++sent_copied_;
 }
 
 // A piece without data for the stream's first receive. False where the pair has failed.
@@ -145,7 +138,7 @@ bool Rc::take_sign(uint32_t pair, uint32_t stream, Operation& operation, Piece p
     }
     if (piece == Piece::kAnnounced && is_first && operation.bytes > 0) {
         operation.direct = Direct::kAnnounced;
-        register_target(operation);
+        operation.lease = exposures_.lease_target(operation.target, operation.bytes);
         at.offering |= 1u << stream;
         mark(pair);
         return true;
@@ -167,8 +160,8 @@ void Rc::make_offers(uint32_t pair) {
         const Offer offer{.address = reinterpret_cast<uint64_t>(operation.target),
                           .bytes = operation.bytes,
                           .stream = stream,
-                          .key = operation.region.key,
-                          .is_there = operation.region.handle ? 1u : 0u};
+                          .key = operation.lease.region.key,
+                          .is_there = operation.is_registered() ? 1u : 0u};
         const SlotHeader header{.bytes = sizeof offer,
                                 .piece_bytes = sizeof offer,
                                 .piece = Piece::kOffer,
@@ -182,11 +175,11 @@ void Rc::make_offers(uint32_t pair) {
 
 // Of a team that closes: memory that is being written from stays registered until that is complete.
 // What stands behind in the line is the result.
-Rc::Line Rc::all_but_writing(Line& line) {
+Line Rc::all_but_writing(Line& line) {
     Operation* first = line.first;
     Line rest = line;
     line = {};
-    if (!first || !first->region.handle) return rest;
+    if (!first || !first->is_registered()) return rest;
     rest.first = first->next;
     first->next = nullptr;
     first->is_given_up = true;

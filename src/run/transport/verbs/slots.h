@@ -74,7 +74,7 @@ inline constexpr uint32_t kPieceSlots = (kSlots - kFirstShared) / 2;
 // Of an end: what others count in, and where former values go that nobody asks for.
 inline constexpr uint32_t kCounter = 0;
 inline constexpr uint32_t kFormer = 1;
-// To which all of the team add, at rank 0; and what it was before (rc_arrive.cpp).
+// To which all of the team add, at rank 0; and what it was before (adder.h).
 inline constexpr uint32_t kArrivals = 2;
 inline constexpr uint32_t kArrivalsBefore = 3;
 inline constexpr uint32_t kWords = 4;

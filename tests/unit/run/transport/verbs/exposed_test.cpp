@@ -377,13 +377,14 @@ TEST(Exposed, ItPaysFromWhereCopyingTakesLonger) {
     // 10 us for a page, 0.1 ns a byte more; copies 0.2 ns a byte.
     constexpr uint64_t kCopy = 52'429;
     constexpr uint64_t kGrowth = 26'214;
-    EXPECT_NEAR(static_cast<double>(Rc::pays_from(10'000, 10'000 + kGrowth, kCopy)), 100'000, 100);
-    EXPECT_EQ(Rc::pays_from(0, 0, 0), 0u);
-    EXPECT_EQ(Rc::pays_from(0, 0, kCopy), 0u);
-    EXPECT_EQ(Rc::pays_from(10'000, 10'000 + kCopy, kCopy), UINT64_MAX);
-    EXPECT_EQ(Rc::pays_from(10'000, 90'000, kCopy), UINT64_MAX);
+    EXPECT_NEAR(static_cast<double>(Exposures::pays_from(10'000, 10'000 + kGrowth, kCopy)), 100'000,
+                100);
+    EXPECT_EQ(Exposures::pays_from(0, 0, 0), 0u);
+    EXPECT_EQ(Exposures::pays_from(0, 0, kCopy), 0u);
+    EXPECT_EQ(Exposures::pays_from(10'000, 10'000 + kCopy, kCopy), UINT64_MAX);
+    EXPECT_EQ(Exposures::pays_from(10'000, 90'000, kCopy), UINT64_MAX);
     // What a clock says may be uneven.
-    EXPECT_EQ(Rc::pays_from(500, 100, kCopy), uint64_t{500} * (256 << 10) / kCopy);
+    EXPECT_EQ(Exposures::pays_from(500, 100, kCopy), uint64_t{500} * (256 << 10) / kCopy);
 }
 
 TEST(Exposed, WhatItTakesIsTriedAndLeavesNothing) {
