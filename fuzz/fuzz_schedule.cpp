@@ -12,6 +12,7 @@
 #include "lab/check/prove.h"
 #include "plan/sched/goal.h"
 #include "plan/sched/list_program.h"
+#include "plan/sched/operation_kinds.h"
 #include "plan/sched/program_text.h"
 
 namespace {
@@ -34,7 +35,7 @@ std::unique_ptr<tutti::sched::Program> other_ends(const tutti::sched::Program& p
         for (uint64_t k = 0; k < extent.rounds; ++k) {
             program.read(lane, k, round);
             for (const sched::Operation& op : round) {
-                const bool is_end = op.kind == sched::OperationKind::kMulticast;
+                const bool is_end = sched::is_multicast_send(op);
                 other->add(lane, k,
                            is_end ? sched::recv_multicast(0, op.order, op.left, op.after) : op);
             }

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "lab/explain/schedule_cost.h"
 #include "plan/algo/plan.h"
+#include "plan/sched/operation_kinds.h"
 #include "plan/sched/program.h"
 #include "run/networks/rdma/rdma_peers.h"
 #include "run/transport/verbs/rc.h"
@@ -32,8 +33,8 @@ void count(const sched::Program& program, const std::vector<uint32_t>& peers, bo
     for (uint64_t lane = 0; lane < extent.lanes; ++lane) {
         for (uint64_t i = 0; i < extent.rounds; ++i) {
             program.read(lane, i, round);
-            const bool adds = round.ends_with(sched::OperationKind::kMeetMulticast) &&
-                              round[round.size() - 1].is_counted;
+            const bool adds =
+                sched::meets_by_multicast(round) && round[round.size() - 1].is_counted;
             if (adds && has_word && round.size() > 1) {
                 ++messages.all;
                 ++messages.by_rdma;
@@ -42,10 +43,7 @@ void count(const sched::Program& program, const std::vector<uint32_t>& peers, bo
             }
             for (const sched::Operation& one : round) {
                 if (sched::is_near(one)) continue;  // a letter in the node's memory
-                if (one.kind != sched::OperationKind::kSend &&
-                    one.kind != sched::OperationKind::kMeetWith) {
-                    continue;
-                }
+                if (!sched::row_of(one).sends || sched::is_multicast(one.kind)) continue;
                 ++messages.all;
                 if (!std::ranges::binary_search(peers, one.peer)) continue;
                 ++messages.by_rdma;

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "plan/sched/operation_kinds.h"
 #include "plan/sched/program_text.h"
 
 namespace tutti::check {
 
 using sched::after_op;
-using sched::OperationKind;
 
 namespace {
 
@@ -31,7 +31,7 @@ size_t Run::KeyHash::operator()(const Key& key) const {
 }
 
 Run::Key Run::key_of(Rank rank, uint64_t lane, const Operation& op) {
-    if (op.kind == OperationKind::kSend) return {rank, op.peer, lane, op.message, op.is_counted};
+    if (is_send(op)) return {rank, op.peer, lane, op.message, op.is_counted};
     return {op.peer, rank, lane, op.message, op.is_counted};
 }
 
@@ -210,8 +210,8 @@ void Run::post(LiveOperation& live) {
     if (is_first) return;
     LiveOperation& other = *place->second;
     posted_.erase(place);
-    const bool is_send = live.op.kind == OperationKind::kSend;
-    interpreter_.match(is_send ? live : other, is_send ? other : live);
+    const bool sends = is_send(live.op);
+    interpreter_.match(sends ? live : other, sends ? other : live);
     complete(live);
     complete(other);
 }
@@ -229,7 +229,7 @@ void Run::join_meeters(LiveOperation& live) {
     hall.meeters.resize(ranks_.size());
     hall.is_awaited.resize(ranks_.size());
     Meeter& own = hall.meeters[live.rank];
-    if (live.op.kind == OperationKind::kMeetWith) {
+    if (is_neighbour(live.op)) {
         own.with.push_back(&live);
         if (hall.meeters[live.op.peer].meet == nullptr) hall.await(live.op.peer, true);
         return;
@@ -348,14 +348,13 @@ std::vector<std::string> Run::one_ended(size_t lines_max) const {
         }
     };
     each([&](Rank r, const Position& position, const Operation& op) {
-        ends[key_of(r, position.lane, op)] += op.kind == OperationKind::kSend ? 1 : -1;
+        ends[key_of(r, position.lane, op)] += is_send(op) ? 1 : -1;
     });
     std::vector<std::string> lines;
     each([&](Rank r, const Position& position, const Operation& op) {
         if (ends[key_of(r, position.lane, op)] == 0 || lines.size() >= lines_max) return;
-        lines.push_back(
-            label(r, position, op) + ": rank " + std::to_string(op.peer) +
-            (op.kind == OperationKind::kSend ? " never receives it" : " never sends it"));
+        lines.push_back(label(r, position, op) + ": rank " + std::to_string(op.peer) +
+                        (is_send(op) ? " never receives it" : " never sends it"));
     });
     return lines;
 }

@@ -7,10 +7,9 @@
 #include "lab/check/abstract_run.h"
 #include "lab/check/form.h"
 #include "lab/check/meet_tree.h"
+#include "plan/sched/operation_amounts.h"
 
 namespace tutti::check {
-
-using sched::OperationKind;
 
 namespace {
 
@@ -39,7 +38,7 @@ class StepInterpreter final : public Interpreter {
         if (steps.size() <= step) steps.resize(step + 1);
         for (LiveOperation* end : ends) {
             end->behind = step + 1;
-            if (end->op.kind != OperationKind::kMulticast) continue;
+            if (!sched::is_multicast_send(end->op)) continue;
             steps[step].push_back(
                 {end->rank, 0, end->op.left.bytes, end->position.lane, end->op.order, true});
         }
@@ -47,14 +46,14 @@ class StepInterpreter final : public Interpreter {
     void meet(std::span<const Meeter> all) override {
         const MeetTree tree(all);
         if (tree.faulty() != nullptr) return;
-        if (is_feed(*all[tree.top()].meet)) return feed(all, tree);
+        if (is_feed(all[tree.top()].meet->op)) return feed(all, tree);
         // As if all came at once: up to the top, and down from there.
         std::vector<uint64_t> known(all.size());
         for (uint32_t i = 0; i < all.size(); ++i) known[i] = all[i].meet->before;
         for (const uint32_t i : tree.upwards()) {
             if (i != tree.top()) pass(all, i, tree.parent(i), i, known);
         }
-        if (all[0].meet->op.kind == OperationKind::kMeetMulticast) {
+        if (sched::is_meet_multicast(all[0].meet->op)) {
             tell(*all[tree.top()].meet, known);
         } else {
             for (const uint32_t i : tree.downwards()) {
@@ -128,59 +127,21 @@ class StepInterpreter final : public Interpreter {
     }
 };
 
-// As if all were there at once.
-void add_feed(const Operation& op, Count& count) {
-    const bool is_fed = op.to.bytes > 0;
-    count.messages_sent += op.order * sched::fed_pieces(op);
-    count.bytes_sent += op.order * sched::fed_block(op).bytes;
-    count.messages_received += is_fed ? sched::fed_pieces(op) : 0;
-    count.bytes_received += op.to.bytes;
-}
-
 void add(const Operation& op, bool feeds, Count& count) {
-    switch (op.kind) {
-        case OperationKind::kSend:
-            ++count.messages_sent;
-            count.bytes_sent += op.left.bytes;
-            return;
-        case OperationKind::kRecvReduce:
-            count.reduced_bytes += op.to.bytes;
-            [[fallthrough]];
-        case OperationKind::kRecv:
-            ++count.messages_received;
-            count.bytes_received += op.to.bytes;
-            return;
-        case OperationKind::kReduce:
-            count.reduced_bytes += op.to.bytes;
-            return;
-        case OperationKind::kMulticast:
-            ++count.multicasts_sent;
-            count.multicast_bytes_sent += op.left.bytes;
-            return;
-        case OperationKind::kRecvMulticast:
-            ++count.multicasts_received;
-            count.multicast_bytes_received += op.to.bytes;
-            return;
-        case OperationKind::kMeetWith:
-            if (!is_near(op)) {
-                ++count.messages_sent;
-                count.bytes_sent += op.to.bytes / 2;
-                ++count.messages_received;
-                count.bytes_received += op.to.bytes / 2;
-            }
-            if (!feeds) count.reduced_bytes += (op.to.bytes / 2 - sched::meet_message_bytes(0)) / 2;
-            return;
-        case OperationKind::kMeetMulticast:
-            ++count.multicasts_received;
-            count.multicast_bytes_received += sched::meet_multicast_bytes(op.left.bytes);
-            return;
-        case OperationKind::kFeed:
-            return add_feed(op, count);
-        case OperationKind::kMeet:
-        case OperationKind::kCopy:
-            return;
-        default:
-            ++count.node_operations;
+    const sched::Amounts one = sched::amounts_of(op);
+    count.messages_sent += one.messages_sent;
+    count.bytes_sent += one.bytes_sent;
+    count.messages_received += one.messages_received;
+    count.bytes_received += one.bytes_received;
+    count.multicasts_sent += one.multicasts_sent;
+    count.multicast_bytes_sent += one.multicast_bytes_sent;
+    count.multicasts_received += one.multicasts_received;
+    count.multicast_bytes_received += one.multicast_bytes_received;
+    if (is_node(op.kind)) ++count.node_operations;
+    // Those who meet fold a vector of each neighbour.
+    if (!is_meet(op.kind)) count.reduced_bytes += one.folded_bytes;
+    if (sched::is_neighbour(op) && !feeds) {
+        count.reduced_bytes += sched::neighbour_vector_bytes(op);
     }
 }
 
@@ -194,7 +155,7 @@ Count count(const Program& program) {
         for (uint64_t k = 0; k < extent.rounds; ++k) {
             program.read(lane, k, round);
             if (round.size() != 0) count.rounds = std::max(count.rounds, k + 1);
-            const bool feeds = round.ends_with(OperationKind::kFeed);
+            const bool feeds = sched::feeds(round);
             for (const Operation& op : round) add(op, feeds, count);
         }
     }

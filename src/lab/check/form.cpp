@@ -17,16 +17,13 @@ using sched::kLanesInFlightMax;
 using sched::kMulticastBytesMax;
 using sched::kRoundOpsMax;
 using sched::Lengths;
-using sched::OperationKind;
 using sched::Position;
 using sched::Round;
 using sched::Use;
 
 namespace {
 
-bool ends_meet(OperationKind kind) {
-    return sched::is_meet(kind) && kind != OperationKind::kMeetWith;
-}
+bool ends_meet(const Operation& op) { return is_meet(op.kind) && !is_neighbour(op); }
 
 // More is a slip of whoever wrote the extent, and would be read for hours.
 constexpr uint64_t kLaneRoundsMax = uint64_t{1} << 32;
@@ -64,7 +61,7 @@ class Form {
                     if (is_message(op_->kind)) check_message(round);
                     check_counted();
                     if (is_meet(op_->kind)) check_meet(round);
-                    if (op_->kind == OperationKind::kRecvMulticast) check_peer();
+                    if (is_multicast(op_->kind) && !is_multicast_send(*op_)) check_peer();
                 }
                 counted_.end_round();
                 earlier_count = round.size();
@@ -124,8 +121,6 @@ class Form {
         check_block(blocks.to, true);
         check_lengths();
     }
-
-    [[nodiscard]] bool feeds() const { return op_->kind == OperationKind::kFeed; }
 
     [[nodiscard]] const char* tutti_collective_label() const {
         return shape_.collective == TUTTI_BARRIER ? "a barrier" : "a collective that only moves";
@@ -188,9 +183,9 @@ class Form {
 
     void check_message(const Round& round) {
         if (!check_peer()) return;
-        const bool is_send = op_->kind == OperationKind::kSend;
+        const bool sends = is_send(*op_);
         const auto [last, is_first] =
-            last_message_.try_emplace({op_->peer, is_send}, LastMessage{op_->message, here_});
+            last_message_.try_emplace({op_->peer, sends}, LastMessage{op_->message, here_});
         if (is_first) return;
         if (op_->message <= last->second.message) {
             fault("message " + std::to_string(last->second.message) +
@@ -205,7 +200,7 @@ class Form {
 
     // Counted receives are complete together: all of the rank come before whatever depends on one.
     void check_counted() {
-        const bool is_receive = op_->is_counted && op_->kind == OperationKind::kRecv;
+        const bool is_receive = op_->is_counted && is_recv(*op_);
         if (op_->is_counted) {
             const bool has_bytes = op_->left.bytes + op_->to.bytes != 0;
             const bool may_be = sched::row_of(op_->kind).may_be_counted;
@@ -218,9 +213,9 @@ class Form {
             return;
         }
         // That this is posted sooner nobody sees.
-        const bool is_for_nothing =
-            op_->kind == OperationKind::kRecv || op_->kind == OperationKind::kRecvMulticast;
-        if (is_for_nothing && op_->to.bytes == 0) return;
+        const bool only_receives =
+            is_recv(*op_) || (is_multicast(op_->kind) && !is_multicast_send(*op_));
+        if (only_receives && op_->to.bytes == 0) return;
         const uint64_t awaited = counted_.before & op_->after;
         if (!counted_.has_older && awaited == 0) return;
         counted_.is_awaited = true;
@@ -233,27 +228,26 @@ class Form {
     void check_meet(const Round& round) {
         const Operation& own = round[round.size() - 1];
         const Operation* before = here_.index > 0 ? &round[here_.index - 1] : nullptr;
-        if (before != nullptr && before->kind != OperationKind::kMeetWith) {
+        if (before != nullptr && !is_neighbour(*before)) {
             return fault("a round that meets does nothing else");
         }
-        const uint64_t message_bytes = own.kind == OperationKind::kFeed
-                                           ? sched::kFeedMessageBytes
-                                           : sched::meet_message_bytes(own.left.bytes);
-        if (ends_meet(op_->kind)) {
+        const uint64_t message_bytes =
+            is_feed(own) ? sched::kFeedMessageBytes : sched::meet_message_bytes(own.left.bytes);
+        if (ends_meet(*op_)) {
             if (meets_++ > 0) return fault("a lane meets once");
             if (here_.index + 1 != round.size()) fault("a round that meets does nothing else");
-            if (op_->kind == OperationKind::kMeetMulticast) check_meet_multicast();
-            return feeds() ? check_feed() : check_message_buffer(op_->right, message_bytes);
+            if (is_meet_multicast(*op_)) check_meet_multicast();
+            return is_feed(*op_) ? check_feed() : check_message_buffer(op_->right, message_bytes);
         }
         if (!check_peer()) return;
-        if (!ends_meet(own.kind)) return fault("the round has no meet at its end");
+        if (!ends_meet(own)) return fault("the round has no meet at its end");
         if (own.after != op_->after) fault("its meet waits for other operations");
         if (before != nullptr && op_->incoming == Incoming::kLeft) fault("a parent is the first");
         check_message_buffer(op_->to, 2 * message_bytes);
         if (!sched::is_near(*op_)) return;
         has_letters_ = true;
         check_near(message_bytes);
-        if (own.kind == OperationKind::kFeed) fault("a rank that is fed gets no letters");
+        if (is_feed(own)) fault("a rank that is fed gets no letters");
     }
 
     void check_near(uint64_t bytes) {

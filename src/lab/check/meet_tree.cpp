@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plan/sched/operation_kinds.h"
 #include "plan/sched/program_text.h"
 
 namespace tutti::check {
@@ -116,7 +117,7 @@ std::vector<Fed> fed_at_once(std::span<const Meeter> all, const MeetTree& tree) 
 
 const LiveOperation* otherwise_told(std::span<const Meeter> all, const MeetTree& tree,
                                     size_t ranks) {
-    if (is_feed(*all[tree.top()].meet)) return otherwise_fed(all, tree);
+    if (is_feed(all[tree.top()].meet->op)) return otherwise_fed(all, tree);
     const sched::Operation& first = all[0].meet->op;
     for (const Meeter& one : all) {
         const sched::Operation& op = one.meet->op;
@@ -124,8 +125,7 @@ const LiveOperation* otherwise_told(std::span<const Meeter> all, const MeetTree&
             op.kind == first.kind && op.order == first.order && op.is_counted == first.is_counted;
         if (!is_alike) return one.meet;
     }
-    const bool is_partial =
-        first.kind == sched::OperationKind::kMeetMulticast && all.size() != ranks;
+    const bool is_partial = is_meet_multicast(first) && all.size() != ranks;
     return is_partial ? all[0].meet : nullptr;
 }
 

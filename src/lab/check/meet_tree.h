@@ -45,9 +45,6 @@ class MeetTree {
     const LiveOperation* faulty_ = nullptr;
 };
 
-inline bool is_feed(const LiveOperation& live) {
-    return live.op.kind == sched::OperationKind::kFeed;
-}
 // One of those who meet whose release comes in another way than the first one's, or by multicast
 // where not all ranks meet; or who is fed otherwise than the middle feeds. Null: none.
 [[nodiscard]] const LiveOperation* otherwise_told(std::span<const Meeter> all, const MeetTree& tree,

@@ -12,7 +12,6 @@
 namespace tutti::check {
 
 using sched::Incoming;
-using sched::OperationKind;
 
 namespace {
 
@@ -98,7 +97,7 @@ void Prover::note(const LiveOperation& live, bool is_root) {
     const Touched blocks = touched(live.op, is_root);
     RankMemory& memory = memories_[live.rank];
     // A block is copied onto itself in place: nothing to do.
-    if (live.op.kind == OperationKind::kCopy && memory.is_same(live.op.to, live.op.left)) return;
+    if (is_copy(live.op) && memory.is_same(live.op.to, live.op.left)) return;
     check_apart(live, blocks);
     std::optional<Position> rival;
     const auto touch = [&](const Block& block, bool is_write) {
@@ -118,11 +117,11 @@ void Prover::note(const LiveOperation& live, bool is_root) {
 // Within one operation, blocks are the same or apart; what is received hides no operand.
 void Prover::check_apart(const LiveOperation& live, const Touched& blocks) {
     const RankMemory& memory = memories_[live.rank];
-    const bool is_gather = live.op.kind == OperationKind::kNodeGather;
-    const bool is_part = is_gather || live.op.kind == OperationKind::kNodeScatter;
+    const sched::OperationRow& row = sched::row_of(live.op);
+    const bool is_gather = !sched::is_from_root(row);
     for (const Block& block : {blocks.reads[0], blocks.reads[1], blocks.landing}) {
         if (!memory.overlap(block, blocks.to) || memory.is_same(block, blocks.to)) continue;
-        if (is_part) {
+        if (sched::moves_parts(row)) {
             // In place the root's own part stands where the operation would put it.
             Block part = is_gather ? blocks.to : block;
             const Block& own = is_gather ? block : blocks.to;
@@ -147,7 +146,7 @@ void Prover::match(LiveOperation& send, LiveOperation& recv) {
     note(send, false);
     note(recv, false);
     const Touched blocks = touched(recv.op, false);
-    const bool folds = recv.op.kind == OperationKind::kRecvReduce;
+    const bool folds = sched::row_of(recv.op).folds;
     const Block& landing = folds ? blocks.landing : blocks.to;
     if (send.op.left.bytes != landing.bytes) {
         return fault(recv, "rank " + std::to_string(send.rank) + " sends " +
@@ -167,8 +166,7 @@ void Prover::local(LiveOperation& live) {
     if (is_barrier()) live.behind = live.before;
     note(live, false);
     Pieces pieces = read(live, live.op.left);
-    if (live.op.kind == OperationKind::kReduce)
-        pieces = fold(live, pieces, read(live, live.op.right));
+    if (sched::row_of(live.op).folds) pieces = fold(live, pieces, read(live, live.op.right));
     memories_[live.rank].write(live, live.op.to, pieces);
 }
 
@@ -225,11 +223,9 @@ bool Prover::agree(std::span<LiveOperation* const> members) {
         }
     }
     const LiveOperation& root = *members[first.peer];
-    const uint64_t all = node_bytes(first) * members.size();
+    const uint64_t parts = sched::moves_parts(sched::row_of(first)) ? members.size() : 1;
     const bool is_wrong =
-        (first.kind == OperationKind::kNodeReduce && root.op.to.bytes != node_bytes(first)) ||
-        (first.kind == OperationKind::kNodeGather && root.op.to.bytes != all) ||
-        (first.kind == OperationKind::kNodeScatter && root.op.left.bytes != all);
+        !sched::has_no_blocks(first.kind) && root_block(root.op).bytes != node_bytes(first) * parts;
     if (is_wrong) {
         fault(root, "the root's blocks do not fit " + std::to_string(node_bytes(first)) +
                         " bytes from or to each of " + std::to_string(members.size()) + " ranks");
@@ -258,46 +254,33 @@ void Prover::node(std::span<LiveOperation* const> members) {
 
 void Prover::move(std::span<LiveOperation* const> members) {
     const LiveOperation& root = *members[members[0]->op.peer];
-    const auto write = [this](const LiveOperation& live, const Block& block, const Pieces& pieces) {
-        memories_[live.rank].write(live, block, pieces);
-    };
-    const auto part = [](Block block, size_t i, uint64_t bytes) {
-        block.offset += i * bytes;
-        block.bytes = bytes;
+    const sched::OperationRow& row = sched::row_of(root.op);
+    if (sched::has_no_blocks(root.op.kind)) return;
+    const auto part = [&](size_t i) {
+        Block block = root_block(root.op);
+        block.bytes = node_bytes(root.op);
+        if (sched::moves_parts(row)) block.offset += i * block.bytes;
         return block;
     };
-    switch (root.op.kind) {
-        case OperationKind::kNodeBcast: {
-            const Pieces pieces = read(root, root.op.to);
-            for (const LiveOperation* member : members) {
-                if (member != &root) write(*member, member->op.to, pieces);
-            }
-            break;
+    if (row.folds) {
+        Pieces pieces = read(*members[0], members[0]->op.left);
+        for (const LiveOperation* member : members.subspan(1)) {
+            pieces = fold(*member, pieces, read(*member, member->op.left));
         }
-        case OperationKind::kNodeReduce: {
-            Pieces pieces = read(*members[0], members[0]->op.left);
-            for (const LiveOperation* member : members.subspan(1)) {
-                pieces = fold(*member, pieces, read(*member, member->op.left));
-            }
-            write(root, root.op.to, pieces);
-            break;
+        return memories_[root.rank].write(root, part(0), pieces);
+    }
+    Pieces whole;
+    if (!sched::moves_parts(row)) whole = read(root, part(0));
+    for (size_t i = 0; i < members.size(); ++i) {
+        const LiveOperation& member = *members[i];
+        RankMemory& memory = memories_[member.rank];
+        if (!sched::moves_parts(row)) {
+            if (&member != &root) memory.write(member, member.op.to, whole);
+        } else if (sched::is_from_root(row)) {
+            memory.write(member, member.op.to, read(root, part(i)));
+        } else {
+            memories_[root.rank].write(root, part(i), read(member, member.op.left));
         }
-        case OperationKind::kNodeGather: {
-            for (size_t i = 0; i < members.size(); ++i) {
-                const Block& left = members[i]->op.left;
-                write(root, part(root.op.to, i, left.bytes), read(*members[i], left));
-            }
-            break;
-        }
-        case OperationKind::kNodeScatter: {
-            for (size_t i = 0; i < members.size(); ++i) {
-                const Block& to = members[i]->op.to;
-                write(*members[i], to, read(root, part(root.op.left, i, to.bytes)));
-            }
-            break;
-        }
-        default:
-            break;
     }
 }
 
@@ -328,7 +311,7 @@ void Prover::multicast(std::span<LiveOperation* const> ends) {
 LiveOperation* Prover::sender_of(std::span<LiveOperation* const> ends) {
     LiveOperation* sender = nullptr;
     for (LiveOperation* end : ends) {
-        if (end->op.kind != OperationKind::kMulticast) continue;
+        if (!is_multicast_send(end->op)) continue;
         if (sender != nullptr) {
             fault(*end, "rank " + std::to_string(sender->rank) + " sends one of this order too");
             return nullptr;
@@ -355,10 +338,10 @@ void Prover::meet(std::span<const Meeter> all) {
     std::vector<Pieces> folded(all.size());
     for (const uint32_t i : tree.upwards()) {
         const LiveOperation& own = *all[i].meet;
-        if (own.op.left.bytes == 0 && is_feed(own)) continue;
+        if (own.op.left.bytes == 0 && is_feed(own.op)) continue;
         folded[i] = read(own, own.op.left);
         for (const LiveOperation* with : all[i].with) {
-            if (with->op.incoming == Incoming::kLeft || is_feed(own)) continue;
+            if (with->op.incoming == Incoming::kLeft || is_feed(own.op)) continue;
             folded[i] = fold(own, folded[i], folded[tree.index_of(with->op.peer)]);
         }
     }
@@ -368,8 +351,8 @@ void Prover::meet(std::span<const Meeter> all) {
             memory.write(live, message_buffer, {{0, message_buffer.bytes, {}}});
         };
         for (const LiveOperation* with : one.with) spoil(*with, with->op.to);
-        if (!is_feed(*one.meet)) spoil(*one.meet, one.meet->op.right);
-        if (is_feed(*one.meet) && one.meet->op.to.bytes == 0) continue;
+        if (!is_feed(one.meet->op)) spoil(*one.meet, one.meet->op.right);
+        if (is_feed(one.meet->op) && one.meet->op.to.bytes == 0) continue;
         memory.write(*one.meet, one.meet->op.to, folded[tree.top()]);
         if (!is_barrier()) continue;
         one.meet->behind = known;

@@ -23,6 +23,7 @@
 //   I3  empty pieces (fewer elements than ranks) are not sent
 #include "plan/algo/algorithms.h"
 #include "plan/algo/halving.h"
+#include "plan/sched/operation_kinds.h"
 
 namespace tutti::algo {
 namespace {
@@ -68,8 +69,7 @@ class BcastScatterAllgather final : public Program {
         return i >= interval.begin && i < interval.end;
     }
     static void add(sched::Round& out, const sched::Operation& op) {
-        const bool is_send = op.kind == sched::OperationKind::kSend;
-        if ((is_send ? op.left : op.to).bytes > 0) out.add(op);
+        if (sched::moved_bytes(op) > 0) out.add(op);
     }
     void ring(uint64_t s, sched::Round& out) const {
         const auto going = static_cast<Rank>((r_ + p_ - s) % p_);

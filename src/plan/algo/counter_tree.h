@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "plan/algo/algorithms.h"
+#include "plan/sched/operation_kinds.h"
 
 namespace tutti::algo {
 
@@ -50,8 +51,7 @@ class Counted final : public Program {
         barrier_->read(lane, round, out);
         for (sched::Operation& one : out) {
             if (!sched::is_message(one.kind)) continue;
-            const bool is_send = one.kind == sched::OperationKind::kSend;
-            one.is_counted = is_send == (one.peer < rank_);
+            one.is_counted = sched::is_send(one) == (one.peer < rank_);
         }
     }
 

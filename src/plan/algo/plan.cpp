@@ -12,6 +12,7 @@
 
 #include "plan/algo/plan_inner.h"
 #include "plan/algo/plan_layout.h"
+#include "plan/sched/operation_kinds.h"
 
 namespace tutti::algo {
 namespace {
@@ -82,6 +83,10 @@ class TeamProgram final : public Program {
 
     [[nodiscard]] const Placement& placement() const { return *layout_.placement; }
     [[nodiscard]] const NodeLayout& row() const { return *layout_.node; }
+    // Its members get something else than its leader has.
+    [[nodiscard]] bool closes_with_parts() const {
+        return row().closing.kind && sched::moves_parts(sched::row_of(*row().closing.kind));
+    }
     [[nodiscard]] bool is_root() const {
         return has_root(layout_.shape.collective) && rank_ == layout_.shape.root;
     }
@@ -120,7 +125,7 @@ TeamProgram::TeamProgram(const Algorithm& algorithm, const Layout& layout, Rank 
     has_opening_ = is_shared && row().opening.kind;
     is_told_ = is_shared && layout_.has_multicast;
     // What is multicast is the same for all members.
-    TUTTI_ASSERT(!is_told_ || row().closing.kind != OperationKind::kNodeScatter, "all get it");
+    TUTTI_ASSERT(!is_told_ || !closes_with_parts(), "all get it");
     has_closing_ = is_shared && !is_told_ && row().closing.kind;
     closings_ = has_closing_ ? 1 : 0;
     const Collective& what = facts(layout_.shape.collective);
@@ -196,7 +201,7 @@ void TeamProgram::plan_stream() {
         full_.program->read(0, k, round);
         uint32_t brought = 0;
         for (const Operation& operation : round) {
-            if (operation.kind != OperationKind::kRecv) continue;
+            if (!sched::is_recv(operation)) continue;
             if (operation.to.buffer != Buffer::kOutput) return;
             ++brought;
         }
@@ -348,23 +353,21 @@ void TeamProgram::add_inner(const Lane& lane, uint64_t round, Round& out) const 
     for (Operation& operation : out) {
         // The algorithm has no round before its first, so its mask there says nothing. What lands
         // in scratch of its own, or beside what the opening makes, may be received from the start.
-        const bool may_land = operation.kind == OperationKind::kRecv &&
-                              operation.after == sched::kAfterNone &&
+        const bool may_land = sched::is_recv(operation) && operation.after == sched::kAfterNone &&
                               (operation.to.buffer == Buffer::kScratch || row().lands_apart);
         if (follows_opening && !may_land) operation.after = sched::kAfterAll;
-        if (sched::is_multicast(operation.kind) ||
-            operation.kind == OperationKind::kMeetMulticast) {
+        const sched::OperationRow& kind = sched::row_of(operation);
+        if (kind.order == sched::Order::kOfMulticasts) {
             operation.order += lane.number * full_.extent.multicasts;
         }
-        if (sched::is_message(operation.kind) || operation.kind == OperationKind::kRecvMulticast ||
-            (sched::is_meet(operation.kind) && operation.kind != OperationKind::kFeed)) {
+        if (kind.has_participant) {
             operation.peer = layout_.rank_of(operation.peer, lane.number);
         }
         move(operation.to);
         move(operation.left);
         move(operation.right);
         // Where input and output coincide, copying one to the other is nothing to do.
-        if (operation.kind == OperationKind::kCopy && operation.to == operation.left) {
+        if (sched::is_copy(operation) && operation.to == operation.left) {
             operation.to = operation.left = Block{};
         }
     }
@@ -379,7 +382,7 @@ void TeamProgram::add_heard(const Lane& lane, uint64_t round, Round& out) const 
     const uint64_t after = round == 0 ? sched::kAfterAll : sched::kAfterNone;
     for (const Operation& operation : leaders) {
         if (!sched::is_multicast(operation.kind)) continue;
-        const bool is_leaders = operation.kind == OperationKind::kMulticast;
+        const bool is_leaders = sched::is_multicast_send(operation);
         const Block& block = is_leaders ? operation.left : operation.to;
         TUTTI_ASSERT(block.bytes == 0 || block.buffer == Buffer::kOutput, "results are multicast");
         const Rank sender = is_leaders ? lane.leader : layout_.rank_of(operation.peer, lane.number);
@@ -413,8 +416,7 @@ Operation TeamProgram::closing(const Lane& lane) const {
     const NodePart& what = row().closing;
     Operation operation = node_operation(*what.kind, placement().index_on_node(lane.leader), after,
                                          closing_order(lane.number));
-    // Its members get something else than its leader has.
-    if (what.kind == OperationKind::kNodeScatter) {
+    if (closes_with_parts()) {
         operation.to = part(Spot::kOutput, what.member, lane);
         if (lane.is_leader) operation.left = part(output_, what.leader, lane);
     } else {
@@ -443,7 +445,7 @@ void TeamProgram::add_streamed(const Lane& lane, uint64_t round, Round& out) con
     full_.program->read(0, round - 1, before);
     for (uint32_t i = 0; i < before.size(); ++i) {
         const Operation& operation = before[i];
-        if (operation.kind != OperationKind::kRecv) continue;
+        if (!sched::is_recv(operation)) continue;
         add(operation.to, lane.is_leader ? sched::after_op(i) : sched::kAfterNone);
     }
 }

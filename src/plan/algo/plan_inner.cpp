@@ -4,20 +4,22 @@
 #include <algorithm>
 #include <utility>
 
+#include "plan/sched/operation_kinds.h"
+
 namespace tutti::algo {
 namespace {
 
 using sched::Operation;
-using sched::OperationKind;
 using sched::Round;
 
 uint64_t mask_of_writers(const Round& round) {
     uint64_t mask = 0;
     for (uint32_t i = 0; i < round.size(); ++i) {
-        const OperationKind kind = round[i].kind;
-        const bool only_feeds = kind == OperationKind::kFeed && round[i].to.bytes == 0;
+        const sched::OperationRow& row = sched::row_of(round[i]);
+        const bool only_feeds = sched::is_feed(round[i]) && round[i].to.bytes == 0;
+        // What stands behind a multicast waits for it at its sender, too.
         const bool writes =
-            kind != OperationKind::kSend && kind != OperationKind::kMeetWith && !only_feeds;
+            (row.to == sched::Use::kWritten && !only_feeds) || row.among == sched::Among::kTeam;
         if (writes) mask |= sched::after_op(i);
     }
     return mask;
@@ -31,7 +33,7 @@ void place_closing(Inner& inner) {
     Round round;
     inner.program->read(0, rounds - 1, round);
     const uint64_t writers = mask_of_writers(round);
-    const bool feeds = round.ends_with(OperationKind::kFeed);
+    const bool feeds = sched::feeds(round);
     if (writers != 0 || feeds || round.size() == sched::kRoundOpsMax) {
         inner.closing_round = rounds;
         inner.closing_after = writers;

@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "base/amounts.h"
+#include "plan/sched/operation_kinds.h"
 
 namespace tutti::price {
 
 using sched::Operation;
-using sched::OperationKind;
 using sched::Rank;
 
 namespace {
@@ -138,33 +138,27 @@ void LaneWalk::begin_ready(Rank rank) {
 void LaneWalk::begin(End end, const Operation& op) {
     const Rank rank = end.participant;
     ++operations_;
-    switch (op.kind) {
-        case OperationKind::kSend:
+    const sched::OperationRow& row = sched::row_of(op);
+    switch (row.among) {
+        case sched::Among::kPair: {
             end.ready_ns = servers_.post(rank, end.ready_ns);
-            return post({rank, op.peer, op.message}, end, true, op.left.bytes, 0);
-        case OperationKind::kRecv:
-        case OperationKind::kRecvReduce: {
-            end.ready_ns = servers_.post(rank, end.ready_ns);
-            const bool folds = op.kind == OperationKind::kRecvReduce;
-            return post({op.peer, rank, op.message}, end, false, op.to.bytes,
-                        folds ? bytes_ns(op.to.bytes, node_.reduce_bytes_per_s) : uint64_t{0});
+            if (row.sends) {
+                return post({rank, op.peer, op.message}, end, true, op.left.bytes, 0);
+            }
+            const uint64_t fold_ns =
+                row.folds ? bytes_ns(op.to.bytes, node_.reduce_bytes_per_s) : uint64_t{0};
+            return post({op.peer, rank, op.message}, end, false, op.to.bytes, fold_ns);
         }
-        case OperationKind::kMulticast:
-        case OperationKind::kRecvMulticast:
+        case sched::Among::kTeam:
             return post_multicast(end, op);
-        case OperationKind::kMeetWith:
-        case OperationKind::kMeet:
-        case OperationKind::kMeetMulticast:
-        case OperationKind::kFeed:
+        case sched::Among::kMeeting:
             return post_meet(end, op);
-        case OperationKind::kReduce:
-            end.ready_ns = servers_.fold(rank, end.ready_ns, op.to.bytes);
-            break;
-        case OperationKind::kCopy:
+        case sched::Among::kItself:
             // Who calls in place, so that nothing is to be copied, is not known.
-            end.ready_ns = servers_.copy(rank, end.ready_ns, op.to.bytes);
+            end.ready_ns = row.folds ? servers_.fold(rank, end.ready_ns, op.to.bytes)
+                                     : servers_.copy(rank, end.ready_ns, op.to.bytes);
             break;
-        default:
+        case sched::Among::kNode:
             break;
     }
     complete(end, end.ready_ns);
@@ -214,7 +208,7 @@ void LaneWalk::post_multicast(const End& end, const Operation& op) {
     Multicast& cast = multicasts_[op.order];
     cast.ends.push_back(end);
     cast.ready_ns = std::max(cast.ready_ns, end.ready_ns);
-    if (op.kind == OperationKind::kMulticast) {
+    if (sched::is_multicast_send(op)) {
         cast.bytes = op.left.bytes;
         cast.from = end.participant;
     }

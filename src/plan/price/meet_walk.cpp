@@ -6,10 +6,10 @@
 
 #include "base/amounts.h"
 #include "base/assert.h"
+#include "plan/sched/operation_kinds.h"
 
 namespace tutti::price {
 
-using sched::OperationKind;
 using sched::Rank;
 
 namespace {
@@ -31,15 +31,15 @@ MeetWalk::Outcome MeetWalk::begin(Rank rank, const sched::Operation& op, uint64_
     meeters_.resize(lanes_.participants);
     Meeter& own = meeters_[rank];
     own.at_ns = std::max(own.at_ns, ready_ns);
-    if (op.kind == OperationKind::kMeetWith) {
+    if (sched::is_neighbour(op)) {
         add_neighbour(rank, op);
         return Outcome::kWaits;
     }
-    const bool feeds = op.kind == OperationKind::kFeed;
+    const bool feeds = sched::is_feed(op);
     own.fed = op.order;
     piece_bytes_ = feeds ? op.right.bytes : 0;
     bytes_ = feeds ? sched::fed_block(op).bytes : op.left.bytes;
-    is_by_multicast_ = op.kind == OperationKind::kMeetMulticast;
+    is_by_multicast_ = sched::is_meet_multicast(op);
     if (++begun_ < lanes_.participants) return Outcome::kWaits;
     if (feeds && !lanes_.late_ns.empty()) return Outcome::kUnknown;
     if (feeds) {

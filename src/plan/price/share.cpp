@@ -4,21 +4,14 @@
 #include <algorithm>
 
 #include "base/amounts.h"
+#include "plan/sched/operation_amounts.h"
 
 namespace tutti::price {
 namespace {
 
-using sched::OperationKind;
-
 // So many rounds of each part of a program are read, from its beginning, and as many of the others.
 constexpr uint64_t kReadAtFirst = 256;
 constexpr uint64_t kReadThen = 256;
-
-// Of the message that passes each way between two who meet.
-sched::Block half_of(sched::Block block) {
-    block.bytes /= 2;
-    return block;
-}
 
 class Counter {
   public:
@@ -47,66 +40,29 @@ class Counter {
 
   private:
     void add(const sched::Operation& op, Share& to) {
-        switch (op.kind) {
-            case OperationKind::kSend:
-            case OperationKind::kRecv:
-            case OperationKind::kRecvReduce:
-                break;
-            case OperationKind::kMeetWith:
-                if (sched::is_near(op)) {
-                    to.copied_bytes += op.to.bytes;
-                    return;
-                }
-                add(sched::send(op.peer, 0, half_of(op.to)), to);
-                add(sched::recv(op.peer, 0, half_of(op.to)), to);
-                return;
-            case OperationKind::kMeetMulticast:
-                to.multicast_bytes += sched::meet_multicast_bytes(op.left.bytes);
-                to.folded_bytes += op.to.bytes;
-                return;
-            case OperationKind::kFeed:
-                return add_feed(op, to);
-            case OperationKind::kMeet:
-            case OperationKind::kReduce:
-                to.folded_bytes += op.to.bytes;
-                return;
-            case OperationKind::kCopy:
-                to.copied_bytes += op.to.bytes;
-                return;
-            case OperationKind::kMulticast:
-                to.multicast_bytes += op.left.bytes;
-                return;
-            case OperationKind::kRecvMulticast:
-                to.multicast_bytes += op.to.bytes;
-                return;
-            default:
-                return;
+        const sched::Amounts one = sched::amounts_of(op);
+        const uint64_t messages = one.messages_sent + one.messages_received;
+        to.messages += messages;
+        to.sent += one.messages_sent;
+        to.asking += one.message_bytes > network_.eager_bytes_max ? messages : 0;
+        to.multicast_bytes += one.multicast_bytes_sent + one.multicast_bytes_received;
+        to.folded_bytes += one.folded_bytes;
+        to.copied_bytes += one.copied_bytes;
+        if (messages > 0 && !is_within_host(op)) {
+            to.sent_bytes += one.bytes_sent;
+            to.received_bytes += one.bytes_received;
+            if (with_ways_) to.way_ns = std::max(to.way_ns, way_ns(op));
         }
-        const bool sends = op.kind == OperationKind::kSend;
-        const uint64_t bytes = sends ? op.left.bytes : op.to.bytes;
-        ++to.messages;
-        to.sent += sends ? 1 : 0;
-        if (op.kind == OperationKind::kRecvReduce) to.folded_bytes += bytes;
-        const uint32_t peer = lanes_.host_of[op.peer];
-        if (peer != host_) {
-            (sends ? to.sent_bytes : to.received_bytes) += bytes;
-            if (with_ways_) {
-                const topo::LinkRoute route = topo::link_route(network_.fabric, host_, peer);
-                to.way_ns = std::max(to.way_ns, route_latency_ns(network_.fabric, route));
-            }
-        }
-        to.asking += bytes > network_.eager_bytes_max ? 1 : 0;
     }
 
-    // As if all were there at once.
-    void add_feed(const sched::Operation& op, Share& to) const {
-        const uint64_t pieces = sched::fed_pieces(op);
-        const uint64_t messages = pieces * (op.order + (op.to.bytes > 0 ? 1 : 0));
-        to.messages += messages;
-        to.sent += pieces * op.order;
-        to.sent_bytes += op.order * sched::fed_block(op).bytes;
-        to.received_bytes += op.to.bytes;
-        to.asking += op.right.bytes > network_.eager_bytes_max ? messages : 0;
+    // Arrivals decide who feeds whom: a rank of another host, so far as is known.
+    [[nodiscard]] bool is_within_host(const sched::Operation& op) const {
+        return sched::row_of(op).has_participant && lanes_.host_of[op.peer] == host_;
+    }
+    [[nodiscard]] uint64_t way_ns(const sched::Operation& op) const {
+        if (!sched::row_of(op).has_participant) return 0;
+        const uint32_t peer = lanes_.host_of[op.peer];
+        return route_latency_ns(network_.fabric, topo::link_route(network_.fabric, host_, peer));
     }
 
     const Network& network_;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "plan/sched/operation_kinds.h"
 #include "plan/sched/program_text.h"
 
 namespace tutti::sched {
@@ -56,7 +57,7 @@ class GoalWriter {
                 if ((op.after >> j & 1) != 0) require(label, earlier_[j], text);
             }
             labels.push_back(label);
-            if (op.kind != OperationKind::kRecvReduce) continue;
+            if (!is_message(op.kind) || !row_of(op).folds) continue;
             const uint64_t fold = next_label_++;
             text +=
                 "l" + std::to_string(fold) + ": " + calc(op.to.bytes, reduce_ns_per_byte_) + "\n";
@@ -99,12 +100,12 @@ class GoalWriter {
     }
 
     [[nodiscard]] std::string first_part(uint64_t lane, const Operation& op) const {
-        if (op.kind == OperationKind::kCopy) return calc(op.to.bytes, copy_ns_per_byte_);
-        if (op.kind == OperationKind::kReduce) return calc(op.to.bytes, reduce_ns_per_byte_);
-        const bool is_send = op.kind == OperationKind::kSend;
-        return (is_send ? "send " : "recv ") +
-               std::to_string(is_send ? op.left.bytes : op.to.bytes) + "b " +
-               (is_send ? "to " : "from ") + std::to_string(op.peer) + " tag " +
+        const OperationRow& row = row_of(op);
+        if (row.among == Among::kItself) {
+            return calc(op.to.bytes, row.folds ? reduce_ns_per_byte_ : copy_ns_per_byte_);
+        }
+        return (row.sends ? "send " : "recv ") + std::to_string(moved_bytes(op)) + "b " +
+               (row.sends ? "to " : "from ") + std::to_string(op.peer) + " tag " +
                std::to_string(lane * messages_of_lane_ + op.message);
     }
     static std::string calc(uint64_t bytes, double ns_per_byte) {

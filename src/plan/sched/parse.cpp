@@ -136,47 +136,63 @@ Block parse_block(Line& line) {
     return block;
 }
 
-// to = left op right; of a message one of the two has a star: where it lands.
-void parse_fold(Line& line, Operation& op) {
-    const bool is_message = op.kind == OperationKind::kRecvReduce;
-    op.to = parse_block(line);
-    line.want('=');
-    const bool left_star = is_message && line.take('*');
-    op.left = parse_block(line);
-    line.want_word("op");
-    if (is_message && !left_star) line.want('*');
-    op.right = parse_block(line);
-    if (left_star) op.incoming = Incoming::kLeft;
+// Where a message lands in one of two operands, that has a star.
+void parse_operand(Line& line, Block& operand, Operation& op, bool is_left) {
+    if (is_left && line.take('*')) op.incoming = Incoming::kLeft;
+    if (!is_left && op.incoming == Incoming::kRight) line.want('*');
+    operand = parse_block(line);
 }
 
-void parse_copy(Line& line, Operation& op) {
-    op.to = parse_block(line);
-    line.want('=');
-    op.left = parse_block(line);
-}
-
-void parse_meet_with(Line& line, Operation& op) {
+void parse_neighbour(Line& line, Operation& op) {
     static constexpr std::array<std::string_view, 2> kPlaces = {"parent", "child"};
     op.incoming = one_of(line, kPlaces, "place") == 0 ? Incoming::kLeft : Incoming::kRight;
     op.peer = line.number32();
-    Line ahead = line;
-    if (ahead.word() == "near") {
-        line = ahead;
-        op.order = uint64_t{line.number32()} + 1;
-    }
-    op.to = parse_block(line);
 }
 
-void parse_feed(Line& line, Operation& op) {
+void parse_near(Line& line, Operation& op) {
+    Line ahead = line;
+    if (ahead.word() != "near") return;
+    line = ahead;
+    op.order = uint64_t{line.number32()} + 1;
+}
+
+void parse_fed(Line& line, Operation& op) {
     static constexpr std::array<std::string_view, 2> kWays = {"in", "out"};
     const bool is_fed = one_of(line, kWays, "way") == 0;
     (is_fed ? op.to : op.left) = parse_block(line);
-    line.want_word("by");
-    op.right = parse_block(line);
-    line.want_word("to");
-    op.order = line.number32();
-    line.want_word("of");
-    op.message = line.number32();
+}
+
+void parse_field(Line& line, Field field, Operation& op) {
+    switch (field) {
+        case Field::kMessage:
+            op.message = line.number32();
+            return;
+        case Field::kPeer:
+            op.peer = line.number32();
+            return;
+        case Field::kOrder:
+            op.order = line.number32();
+            return;
+        case Field::kTo:
+            op.to = parse_block(line);
+            return;
+        case Field::kLeft:
+            op.left = parse_block(line);
+            return;
+        case Field::kRight:
+            op.right = parse_block(line);
+            return;
+        case Field::kStarLeft:
+            return parse_operand(line, op.left, op, true);
+        case Field::kStarRight:
+            return parse_operand(line, op.right, op, false);
+        case Field::kNeighbour:
+            return parse_neighbour(line, op);
+        case Field::kNear:
+            return parse_near(line, op);
+        case Field::kFed:
+            return parse_fed(line, op);
+    }
 }
 
 void parse_counted(Line& line, Operation& op) {
@@ -205,58 +221,19 @@ void parse_after(Line& line, Operation& op) {
 Operation parse_operation(Line& line, OperationKind kind) {
     Operation op;
     op.kind = kind;
-    if (is_message(kind)) {
-        op.message = line.number32();
-        line.want_word(kind == OperationKind::kSend ? "to" : "from");
-        op.peer = line.number32();
-    } else if (kind == OperationKind::kRecvMulticast) {
-        line.want_word("from");
-        op.peer = line.number32();
-    } else if (is_node(kind)) {
-        line.want_word("root");
-        op.peer = line.number32();
+    const OperationRow& row = row_of(kind);
+    for (std::string_view left = row.text; !left.empty();) {
+        const std::string_view word = take_word(left);
+        if (word.starts_with('$')) {
+            parse_field(line, *field_of(word.substr(1)), op);
+        } else if (word == "=") {
+            line.want('=');
+        } else {
+            line.want_word(word);
+        }
     }
-    switch (kind) {
-        case OperationKind::kSend:
-        case OperationKind::kMulticast:
-            op.left = parse_block(line);
-            break;
-        case OperationKind::kRecv:
-        case OperationKind::kRecvMulticast:
-        case OperationKind::kNodeBcast:
-            op.to = parse_block(line);
-            break;
-        case OperationKind::kRecvReduce:
-        case OperationKind::kReduce:
-            parse_fold(line, op);
-            break;
-        case OperationKind::kMeetWith:
-            parse_meet_with(line, op);
-            break;
-        case OperationKind::kMeetMulticast:
-            line.want_word("as");
-            op.peer = line.number32();
-            [[fallthrough]];
-        case OperationKind::kMeet:
-            parse_copy(line, op);
-            line.want_word("by");
-            op.right = parse_block(line);
-            break;
-        case OperationKind::kFeed:
-            parse_feed(line, op);
-            break;
-        case OperationKind::kNodeArrive:
-        case OperationKind::kNodeRelease:
-            break;
-        case OperationKind::kCopy:
-        case OperationKind::kNodeReduce:
-        case OperationKind::kNodeGather:
-        case OperationKind::kNodeScatter:
-            parse_copy(line, op);
-            break;
-    }
-    if (row_of(kind).may_be_counted) parse_counted(line, op);
-    if (has_order(kind)) {
+    if (row.may_be_counted) parse_counted(line, op);
+    if (row.order != Order::kNone) {
         line.want_word("order");
         op.order = line.number(std::numeric_limits<uint64_t>::max());
     }

@@ -157,10 +157,6 @@ class Round {
         return operations_[count_++] = operation;
     }
     [[nodiscard]] uint32_t size() const { return count_; }
-    // What a round is for that meets or feeds.
-    [[nodiscard]] bool ends_with(OperationKind kind) const {
-        return count_ > 0 && operations_[count_ - 1].kind == kind;
-    }
     Operation& operator[](uint32_t i) { return operations_[i]; }
     const Operation& operator[](uint32_t i) const { return operations_[i]; }
     [[nodiscard]] Operation* begin() { return operations_.data(); }

@@ -12,61 +12,45 @@ std::string block_text(const Block& block) {
     return text + "[" + std::to_string(block.offset) + "+" + std::to_string(block.bytes) + "]";
 }
 
-std::string message_text(const Operation& op, std::string_view preposition) {
-    return std::to_string(op.message) + " " + std::string(preposition) + " " +
-           std::to_string(op.peer) + " ";
-}
-
-std::string fold_text(const Operation& op) {
-    const bool is_message = op.kind == OperationKind::kRecvReduce;
+std::string field_text(Field field, const Operation& op) {
     const bool is_left = op.incoming == Incoming::kLeft;
-    return block_text(op.to) + " = " + (is_message && is_left ? "*" : "") + block_text(op.left) +
-           " op " + (is_message && !is_left ? "*" : "") + block_text(op.right);
-}
-
-// Behind the word.
-std::string body_text(const Operation& op) {
-    const std::string copied = block_text(op.to) + " = " + block_text(op.left);
-    const std::string root = "root " + std::to_string(op.peer);
-    switch (op.kind) {
-        case OperationKind::kSend:
-            return message_text(op, "to") + block_text(op.left);
-        case OperationKind::kRecv:
-            return message_text(op, "from") + block_text(op.to);
-        case OperationKind::kRecvReduce:
-            return message_text(op, "from") + fold_text(op);
-        case OperationKind::kCopy:
-            return copied;
-        case OperationKind::kReduce:
-            return fold_text(op);
-        case OperationKind::kMulticast:
+    switch (field) {
+        case Field::kMessage:
+            return std::to_string(op.message);
+        case Field::kPeer:
+            return std::to_string(op.peer);
+        case Field::kOrder:
+            return std::to_string(op.order);
+        case Field::kTo:
+            return block_text(op.to);
+        case Field::kLeft:
             return block_text(op.left);
-        case OperationKind::kRecvMulticast:
-            return "from " + std::to_string(op.peer) + " " + block_text(op.to);
-        case OperationKind::kMeetWith:
-            return std::string(op.incoming == Incoming::kLeft ? "parent " : "child ") +
-                   std::to_string(op.peer) + " " +
-                   (is_near(op) ? "near " + std::to_string(op.order - 1) + " " : "") +
-                   block_text(op.to);
-        case OperationKind::kMeet:
-            return copied + " by " + block_text(op.right);
-        case OperationKind::kMeetMulticast:
-            return "as " + std::to_string(op.peer) + " " + copied + " by " + block_text(op.right);
-        case OperationKind::kFeed:
-            return std::string(op.to.bytes > 0 ? "in " : "out ") + block_text(fed_block(op)) +
-                   " by " + block_text(op.right) + " to " + std::to_string(op.order) + " of " +
-                   std::to_string(op.message);
-        case OperationKind::kNodeArrive:
-        case OperationKind::kNodeRelease:
-            return root;
-        case OperationKind::kNodeBcast:
-            return root + " " + block_text(op.to);
-        case OperationKind::kNodeReduce:
-        case OperationKind::kNodeGather:
-        case OperationKind::kNodeScatter:
-            return root + " " + copied;
+        case Field::kRight:
+            return block_text(op.right);
+        case Field::kStarLeft:
+            return (is_left ? "*" : "") + block_text(op.left);
+        case Field::kStarRight:
+            return (is_left ? "" : "*") + block_text(op.right);
+        case Field::kNeighbour:
+            return (is_left ? "parent " : "child ") + std::to_string(op.peer);
+        case Field::kNear:
+            return is_near(op) ? "near " + std::to_string(op.order - 1) : "";
+        case Field::kFed:
+            return (op.to.bytes > 0 ? "in " : "out ") + block_text(fed_block(op));
     }
     return {};
+}
+
+std::string body_text(const Operation& op) {
+    std::string text;
+    for (std::string_view left = row_of(op).text; !left.empty();) {
+        const std::string_view word = take_word(left);
+        const bool is_field = word.starts_with('$');
+        const std::string said =
+            is_field ? field_text(*field_of(word.substr(1)), op) : std::string(word);
+        if (!said.empty()) text += " " + said;
+    }
+    return text;
 }
 
 std::string after_text(uint64_t after) {
@@ -84,9 +68,10 @@ std::string after_text(uint64_t after) {
 }  // namespace
 
 std::string print(const Operation& operation) {
-    std::string text = std::string(row_of(operation.kind).word) + " " + body_text(operation);
+    std::string text = std::string(row_of(operation).word) + body_text(operation);
     if (operation.is_counted) text += " counted";
-    if (has_order(operation.kind)) text += " order " + std::to_string(operation.order);
+    if (row_of(operation).order != Order::kNone)
+        text += " order " + std::to_string(operation.order);
     return text + after_text(operation.after);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <tuple>
 
+#include "plan/sched/operation_kinds.h"
 #include "plan/sched/program_text.h"
 
 namespace tutti::sched {
@@ -145,18 +146,18 @@ class RankActions {
 
     // What is complete when the operation is.
     uint32_t add_own(const Operation& op, uint64_t lane) {
-        if (op.kind == OperationKind::kCopy) return compute(op.to.bytes, costs_.copy_ns_per_byte);
-        if (op.kind == OperationKind::kReduce) {
-            return compute(op.to.bytes, costs_.reduce_ns_per_byte);
-        }
+        const OperationRow& row = row_of(op);
+        if (row.among == Among::kItself) return compute_result(op);
         const auto tag = static_cast<uint32_t>(lane * numbers_.messages_of_lane + op.message);
-        if (op.kind == OperationKind::kSend) {
-            return message(ActionKind::kSend, op.peer, tag, op.left.bytes);
-        }
-        const uint32_t came = message(ActionKind::kRecv, op.peer, tag, op.to.bytes);
-        if (op.kind == OperationKind::kRecv) return came;
+        const ActionKind way = row.sends ? ActionKind::kSend : ActionKind::kRecv;
+        const uint32_t came = message(way, op.peer, tag, moved_bytes(op));
+        if (!row.folds) return came;
         needs_.assign(1, came);
-        return compute(op.to.bytes, costs_.reduce_ns_per_byte);
+        return compute_result(op);
+    }
+    uint32_t compute_result(const Operation& op) {
+        const bool folds = row_of(op).folds;
+        return compute(op.to.bytes, folds ? costs_.reduce_ns_per_byte : costs_.copy_ns_per_byte);
     }
 
     // Before it stands a joint, so that what orders node operations can be said of all its parts.
@@ -171,35 +172,28 @@ class RankActions {
     }
 
     void add_parts(const Operation& op) {
-        const uint32_t root = op.peer;
-        switch (op.kind) {
-            case OperationKind::kNodeArrive:
-                return to_root(op, 1);
-            case OperationKind::kNodeRelease:
-                return from_root(op, 1);
-            case OperationKind::kNodeBcast:
-                return from_root(op, op.to.bytes);
-            case OperationKind::kNodeReduce:
-                if (members_.size() <= kRootFoldsMembersMax ||
-                    op.left.bytes <= kRootFoldsBytesMax / members_.size()) {
-                    return to_root(op, op.left.bytes, true);
-                }
-                return reduce_in_slices(op);
-            case OperationKind::kNodeGather: {
-                to_root(op, op.left.bytes);
-                const Block place{op.to.buffer, op.to.offset + root * op.left.bytes, op.left.bytes};
-                if (own_index_ == root && op.left != place) copy(op.left.bytes);
-                return;
-            }
-            case OperationKind::kNodeScatter: {
-                from_root(op, op.to.bytes);
-                const Block place{op.left.buffer, op.left.offset + root * op.to.bytes, op.to.bytes};
-                if (own_index_ == root && op.to != place) copy(op.to.bytes);
-                return;
-            }
-            default:
-                TUTTI_ASSERT(false, "an operation of the node");
+        const OperationRow& row = row_of(op);
+        if (has_no_blocks(op.kind)) {
+            return is_from_root(row) ? from_root(op, 1) : to_root(op, 1);
         }
+        const uint64_t bytes = node_bytes(op);
+        const bool is_long =
+            members_.size() > kRootFoldsMembersMax && bytes > kRootFoldsBytesMax / members_.size();
+        if (row.folds && is_long) return reduce_in_slices(op);
+        if (is_from_root(row)) {
+            from_root(op, bytes);
+        } else {
+            to_root(op, bytes, row.folds);
+        }
+        if (moves_parts(row) && own_index_ == op.peer) move_own_part(op, bytes);
+    }
+
+    // Of the root.
+    void move_own_part(const Operation& op, uint64_t bytes) {
+        const Block& whole = root_block(op);
+        const Block& own = is_from_root(row_of(op)) ? op.to : op.left;
+        const Block place{whole.buffer, whole.offset + op.peer * bytes, bytes};
+        if (own != place) copy(bytes);
     }
 
     // Empty ones are over at once, on all members alike.

@@ -22,7 +22,6 @@ namespace tutti::exec {
 namespace {
 
 using sched::Operation;
-using sched::OperationKind;
 
 // Messages are matched by call, so a machine has one only, which is over when it has left.
 constexpr uint64_t kOwnCall = 0;
@@ -197,7 +196,7 @@ void Executor::State::look_for_parts(Ref ref) {
 void Executor::State::begin_meeting(Ref ref) {
     Meet& meet = slot_of(ref).meet;
     const sched::Round& round = window_of(ref).round;
-    meet.is_by_multicast = round.ends_with(OperationKind::kMeetMulticast);
+    meet.is_by_multicast = sched::meets_by_multicast(round);
     if (meet.is_by_multicast) {
         meet.slot =
             transport::kMeetSlot + static_cast<uint32_t>(meetings++ % transport::kMeetSlots);
@@ -252,7 +251,7 @@ transport::State Executor::State::test_neighbour(Ref ref) {
 }
 
 bool Executor::State::has_unanswered(Ref ref) {
-    if (operation_of(ref).kind != OperationKind::kMeetWith) return false;
+    if (!sched::is_neighbour(operation_of(ref))) return false;
     const Meet& meet = slot_of(ref).meet;
     return (meet.heard & ~meet.told & sched::after_op(ref.index)) != 0;
 }

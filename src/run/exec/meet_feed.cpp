@@ -18,7 +18,6 @@ namespace tutti::exec {
 namespace {
 
 using sched::Operation;
-using sched::OperationKind;
 using sched::Rank;
 
 constexpr uint32_t kFromTheMiddle = UINT32_MAX;
@@ -35,9 +34,7 @@ static_assert(sizeof(Word) == sched::kFeedMessageBytes);
 
 }  // namespace
 
-bool Executor::State::feeds(Ref ref) {
-    return window_of(ref).round.ends_with(OperationKind::kFeed);
-}
+bool Executor::State::feeds(Ref ref) { return sched::feeds(window_of(ref).round); }
 
 transport::MessageId Executor::State::word_id(const Slot& slot, Ref with, uint32_t number) const {
     return {call, static_cast<uint32_t>(slot.lane), with.slot + uint32_t{1}, number, word};
@@ -265,7 +262,7 @@ void Executor::State::post_piece(Ref ref, const adapt::Flow::Post& post) {
 void Executor::State::add_fed_waits(Ref ref, std::vector<Rank>& ranks) {
     const Slot& slot = slot_of(ref);
     const Feed& feed = slot.feed;
-    const bool is_with = operation_of(ref).kind == OperationKind::kMeetWith;
+    const bool is_with = sched::is_neighbour(operation_of(ref));
     const uint64_t bit = sched::after_op(ref.index);
     if (is_with) {
         const bool is_heard = (slot.meet.heard & bit) != 0;
@@ -282,7 +279,7 @@ void Executor::State::add_fed_waits(Ref ref, std::vector<Rank>& ranks) {
 
 void Executor::State::cancel_pieces(Ref ref) {
     Feed& feed = slot_of(ref).feed;
-    if ((operation_of(ref).kind == OperationKind::kMeetWith) == feed.is_middle) return;
+    if (sched::is_neighbour(operation_of(ref)) == feed.is_middle) return;
     for (transport::Ticket& ticket : feed.coming) {
         if (ticket.state == transport::State::kPending) network.cancel(ticket);
     }

@@ -23,9 +23,9 @@ uint64_t mark_of(const transport::CallWord& word) { return word.call ^ std::rotl
 
 // A rank alone has nobody to tell.
 bool Executor::State::may_call_roll(const sched::Round& round) {
-    const sched::Operation& own = round[round.size() - 1];
-    return own.kind == sched::OperationKind::kMeetMulticast && own.is_counted && round.size() > 1 &&
-           network.adders() > 1 && network.adders() <= adapt::RollCall::kMembersMax;
+    return sched::meets_by_multicast(round) && round[round.size() - 1].is_counted &&
+           round.size() > 1 && network.adders() > 1 &&
+           network.adders() <= adapt::RollCall::kMembersMax;
 }
 
 // In the place of a part.

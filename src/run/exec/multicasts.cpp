@@ -8,7 +8,6 @@
 namespace tutti::exec {
 
 using sched::Operation;
-using sched::OperationKind;
 static_assert(sched::kMulticastBytesMax == transport::kMulticastBytesMax);
 static_assert(sched::kMulticastsInFlightMax == transport::kMulticastsInFlightMax);
 
@@ -27,7 +26,7 @@ void Executor::State::post_multicast(Ref ref) {
     const uint64_t number = multicasts.base + multicasts.next;
     multicasts.posted[multicasts.next++ % sched::kMulticastsInFlightMax] = ref;
     transport::Ticket& ticket = task_of(ref).ticket;
-    if (operation.kind == OperationKind::kMulticast) {
+    if (sched::is_multicast_send(operation)) {
         route->multicast(number, at(slot_of(ref), operation.left), operation.left.bytes, ticket);
     } else {
         route->recv_multicast(number, operation.peer, at(slot_of(ref), operation.to),

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/sched/operation_kinds.h"
 #include "run/adapt/feeding.h"
 #include "run/adapt/meeting.h"
 #include "run/adapt/roll_call.h"

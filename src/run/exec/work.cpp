@@ -10,7 +10,6 @@ namespace tutti::exec {
 namespace {
 
 using sched::Operation;
-using sched::OperationKind;
 
 // Local work (copies, folds) of one step: 10 to 100 us, so that a waiting neighbour's message or
 // the node's next chunk does not lie about for long.
@@ -27,7 +26,7 @@ uint64_t Executor::State::work_piece(Ref ref, uint64_t bytes_max) {
     if (bytes == 0) return 0;
     std::byte* to = at(slot, operation.to) + from;
     const std::byte* left = at(slot, operation.left) + from;
-    if (operation.kind == OperationKind::kCopy) {
+    if (sched::is_copy(operation)) {
         if (to == left) {
             from = operation.to.bytes;
             return 0;

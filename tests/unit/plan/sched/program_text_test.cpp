@@ -41,44 +41,61 @@ rc::Gen<Block> any_block() {
         rc::gen::arbitrary<uint64_t>(), rc::gen::arbitrary<uint64_t>());
 }
 
-Operation any_feed(uint64_t after) {
-    const Block block{Buffer::kOutput, *rc::gen::arbitrary<uint32_t>(),
-                      1 + uint64_t{*rc::gen::arbitrary<uint32_t>()}};
-    const bool is_fed = *rc::gen::arbitrary<bool>();
-    return feed(is_fed ? block : Block{}, is_fed ? Block{} : block, *rc::gen::arbitrary<uint32_t>(),
-                *rc::gen::arbitrary<uint32_t>(), *rc::gen::arbitrary<uint32_t>(), after);
+void draw(Field field, Operation& op) {
+    const uint32_t some = *rc::gen::arbitrary<uint32_t>();
+    switch (field) {
+        case Field::kMessage:
+            op.message = some;
+            return;
+        case Field::kPeer:
+            op.peer = some;
+            return;
+        case Field::kOrder:
+            op.order = some;
+            return;
+        case Field::kTo:
+            op.to = *any_block();
+            return;
+        case Field::kLeft:
+            op.left = *any_block();
+            return;
+        case Field::kRight:
+            op.right = *any_block();
+            return;
+        case Field::kStarLeft:
+            op.incoming = *rc::gen::element(Incoming::kLeft, Incoming::kRight);
+            op.left = *any_block();
+            return;
+        case Field::kStarRight:
+            op.right = *any_block();
+            return;
+        case Field::kNeighbour:
+            op.incoming = *rc::gen::element(Incoming::kLeft, Incoming::kRight);
+            op.peer = some;
+            return;
+        case Field::kNear:
+            op.order = *rc::gen::arbitrary<bool>() ? uint64_t{some} + 1 : 0;
+            return;
+        case Field::kFed:
+            (*rc::gen::arbitrary<bool>() ? op.to : op.left) =
+                Block{Buffer::kOutput, some, 1 + uint64_t{*rc::gen::arbitrary<uint32_t>()}};
+            return;
+    }
 }
 
-// Fields that the kind has no use for stay as they are made.
+// What the kind's text has no word for stays as it is made.
 Operation any_operation() {
-    constexpr int kKinds = static_cast<int>(OperationKind::kNodeScatter) + 1;
+    const OperationRow& row = kOperations[*rc::gen::inRange<size_t>(0, kOperations.size())];
     Operation op;
-    op.kind = static_cast<OperationKind>(*rc::gen::inRange(0, kKinds));
+    op.kind = row.kind;
     op.after = *rc::gen::oneOf(rc::gen::element(kAfterAll, kAfterNone, after_op(63)),
                                rc::gen::arbitrary<uint64_t>());
-    if (op.kind == OperationKind::kFeed) return any_feed(op.after);
-    const bool has_peer = op.kind != OperationKind::kCopy && op.kind != OperationKind::kReduce &&
-                          op.kind != OperationKind::kMulticast && op.kind != OperationKind::kMeet;
-    if (has_peer) {
-        op.peer = *rc::gen::arbitrary<uint32_t>();
+    for (std::string_view left = row.text; !left.empty();) {
+        const std::string_view word = take_word(left);
+        if (word.starts_with('$')) draw(*field_of(word.substr(1)), op);
     }
-    if (is_message(op.kind)) op.message = *rc::gen::arbitrary<uint32_t>();
-    if (row_of(op.kind).may_be_counted) op.is_counted = *rc::gen::arbitrary<bool>();
-    if (has_order(op.kind)) op.order = *rc::gen::arbitrary<uint64_t>();
-    if (op.kind == OperationKind::kRecvReduce || op.kind == OperationKind::kMeetWith) {
-        op.incoming = *rc::gen::element(Incoming::kLeft, Incoming::kRight);
-    }
-    const bool has_to = op.kind != OperationKind::kSend && op.kind != OperationKind::kMulticast &&
-                        !has_no_blocks(op.kind);
-    const bool has_left = op.kind != OperationKind::kRecv &&
-                          op.kind != OperationKind::kRecvMulticast &&
-                          op.kind != OperationKind::kMeetWith &&
-                          op.kind != OperationKind::kNodeBcast && !has_no_blocks(op.kind);
-    if (has_to) op.to = *any_block();
-    if (has_left) op.left = *any_block();
-    if (op.kind == OperationKind::kRecvReduce || op.kind == OperationKind::kReduce ||
-        op.kind == OperationKind::kMeet || op.kind == OperationKind::kMeetMulticast)
-        op.right = *any_block();
+    if (row.may_be_counted) op.is_counted = *rc::gen::arbitrary<bool>();
+    if (row.order != Order::kNone) op.order = *rc::gen::arbitrary<uint64_t>();
     return op;
 }
 
