@@ -18,17 +18,26 @@ void Feeder::restart(uint32_t members, uint32_t fan_in) {
     is_open_ = false;
 }
 
+void Feeder::check() const {
+    TUTTI_ASSERT(placed_ <= there_, "I1: a member is fed before it has announced itself");
+    TUTTI_ASSERT(there_ <= members_.size(), "more members are there than there are");
+    TUTTI_ASSERT(!is_open_ || placed_ == there_, "a member waits while a feeding is open");
+    TUTTI_ASSERT(!is_open_ || !has_all(), "a feeding is open for nobody");
+}
+
 bool Feeder::hear(uint32_t member) {
     if (member >= members_.size() || members_[member].is_there) return false;
     members_[member].is_there = true;
     ++there_;
     if (is_open_) hang(member);
+    check();
     return true;
 }
 
 // Those who are there make a tree as even as can be, with the root at its top.
 void Feeder::go_on() {
     is_open_ = false;
+    check();
     if (there_ == placed_) return;
     ++feedings_;
     order_.assign(1, kRoot);
@@ -44,6 +53,7 @@ void Feeder::go_on() {
         place(order_[position], order_[*where.parent]);
     }
     is_open_ = !has_all();
+    check();
 }
 
 // Below the one with room whose number is nearest: neighbours by number are so on the network.
@@ -57,6 +67,7 @@ void Feeder::hang(uint32_t member) {
         if (at(other).fed == fan_in_) continue;
         if (!nearest || distance(other) < distance(*nearest)) nearest = other;
     }
+    TUTTI_ASSERT(nearest, "a tree has room at its ends");
     order_.push_back(member);
     place(member, *nearest);
     is_open_ = !has_all();
@@ -65,6 +76,8 @@ void Feeder::hang(uint32_t member) {
 void Feeder::place(uint32_t member, uint32_t source) {
     One& feeds = at(source);
     One& one = members_[member];
+    TUTTI_ASSERT(one.is_there && !one.is_placed, "a member that is there is placed once");
+    TUTTI_ASSERT(feeds.fed < fan_in_, "a source feeds no more than its fan-in");
     one.is_placed = true;
     one.feeding = feedings_;
     one.source = source;
@@ -85,6 +98,7 @@ std::optional<Feeder::Word> Feeder::word(uint32_t member) {
     Word word;
     if (one.source != kRoot) word.source = one.source;
     word.is_last = one.has_last = !grows(one);
+    TUTTI_ASSERT(one.told <= one.fed, "a member is told of more than it feeds");
     while (one.told < one.fed) word.whom[word.fed++] = one.whom[one.told++];
     return word;
 }
@@ -109,6 +123,16 @@ void Flow::add(uint32_t fed) {
     }
 }
 
+void Flow::came() {
+    TUTTI_ASSERT(awaits(), "a piece came that was not asked for");
+    ++come_;
+}
+
+void Flow::left(uint32_t fed) {
+    TUTTI_ASSERT(fed < fed_ && awaits(fed), "a piece left that was not sent");
+    ++left_[fed];
+}
+
 // Whom it has sent least comes first: so all go on together.
 std::optional<Flow::Post> Flow::next() {
     if (asked_ < std::min(pieces_, come_ + kPiecesAhead)) return Post{{}, asked_++};
@@ -118,6 +142,7 @@ std::optional<Flow::Post> Flow::next() {
         if (!first || sent_[fed] < sent_[*first]) first = fed;
     }
     if (!first) return {};
+    TUTTI_ASSERT(sent_[*first] < come_, "a piece is sent that has not come");
     return Post{first, sent_[*first]++};
 }
 

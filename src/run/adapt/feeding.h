@@ -73,6 +73,8 @@ class Feeder {
     void place(uint32_t member, uint32_t source);
     void hang(uint32_t member);
     [[nodiscard]] bool grows(const One& one) const;
+    // Asserts what must hold behind each step.
+    void check() const;
 
     One root_;
     std::vector<One> members_;
@@ -99,8 +101,8 @@ class Flow {
     // What may be posted now, once; none: something must complete before.
     std::optional<Post> next();
     // The first that had not come, or had not left for that one.
-    void came() { ++come_; }
-    void left(uint32_t fed) { ++left_[fed]; }
+    void came();
+    void left(uint32_t fed);
 
     [[nodiscard]] uint64_t come() const { return come_; }
     [[nodiscard]] bool awaits() const { return come_ < asked_; }

@@ -14,10 +14,20 @@ void Meeting::restart(uint32_t neighbours, bool has_parent, Releases releases) {
     for (Saturation& one : saturations_) one.restart(neighbours);
 }
 
+void Meeting::check() const {
+    const Saturation& next = saturation(call_ + 1);
+    TUTTI_ASSERT(saturation(call_).has_arrived() == is_in_call_,
+                 "it is in the call that it entered");
+    TUTTI_ASSERT(!next.has_arrived(), "it has arrived in a call that it did not enter");
+    TUTTI_ASSERT(!next.sent_to(), "it has sent a part of a call that it did not enter");
+}
+
 Orders Meeting::arrive() {
     TUTTI_ASSERT(!is_in_call_, "one call at a time");
     is_in_call_ = true;
-    return follow(of(call_).arrive());
+    const Orders orders = follow(of(call_).arrive());
+    check();
+    return orders;
 }
 
 std::optional<Orders> Meeting::take(uint64_t call, Kind kind, uint32_t neighbour) {
@@ -33,7 +43,9 @@ std::optional<Orders> Meeting::take(uint64_t call, Kind kind, uint32_t neighbour
     const bool is_next = call == call_ + 1 && is_in_call_;
     if (call != call_ && !is_next) return {};
     if (of(call).has_heard(neighbour)) return {};
-    return follow(of(call).hear(neighbour));
+    const Orders orders = follow(of(call).hear(neighbour));
+    check();
+    return orders;
 }
 
 std::optional<Orders> Meeting::take_multicast(uint64_t call) {
@@ -73,9 +85,11 @@ Orders Meeting::release(std::optional<uint32_t> but) {
 }
 
 void Meeting::leave() {
+    TUTTI_ASSERT(is_in_call_, "a member leaves the call that it is in");
     of(call_).restart(neighbours_);
     ++call_;
     is_in_call_ = false;
+    check();
 }
 
 }  // namespace tutti::adapt

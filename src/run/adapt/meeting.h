@@ -72,6 +72,8 @@ class Meeting {
     Orders follow(const Saturation::Verdict& verdict);
     Orders release(std::optional<uint32_t> but);
     void leave();
+    // Asserts what must hold behind each step.
+    void check() const;
 
     uint32_t neighbours_ = 0;
     bool has_parent_ = false;

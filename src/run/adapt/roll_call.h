@@ -47,6 +47,7 @@ class RollCall {
     };
     // What the word was before the addition of arrive().
     Found take(uint64_t former) {
+        TUTTI_ASSERT(members_ > 0, "a member that has come itself");
         const uint64_t others = come(former);
         if (!is_of_call(former, others) || (others & own_) != 0) return Found::kDisagree;
         here_ = others | own_;

@@ -14,17 +14,29 @@ void Saturation::restart(uint32_t neighbours) {
     sent_to_.reset();
 }
 
+void Saturation::check() const {
+    TUTTI_ASSERT(heard_count_ <= heard_.size(), "more neighbours are heard than there are");
+    TUTTI_ASSERT(!sent_to_ || has_arrived_, "a part is sent before its member arrived");
+    TUTTI_ASSERT(!sent_to_ || heard_count_ + 1 >= heard_.size(), "a part is sent too soon");
+    TUTTI_ASSERT_SLOW(std::ranges::count(heard_, true) == heard_count_,
+                      "neighbours are miscounted");
+}
+
 Saturation::Verdict Saturation::arrive() {
     TUTTI_ASSERT(!has_arrived_, "a member arrives once");
     has_arrived_ = true;
-    return next();
+    const Verdict verdict = next();
+    check();
+    return verdict;
 }
 
 Saturation::Verdict Saturation::hear(uint32_t neighbour) {
     TUTTI_ASSERT(neighbour < heard_.size() && !heard_[neighbour], "a neighbour tells once");
     heard_[neighbour] = true;
     ++heard_count_;
-    return next();
+    const Verdict verdict = next();
+    check();
+    return verdict;
 }
 
 Saturation::Verdict Saturation::next() {

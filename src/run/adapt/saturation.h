@@ -58,6 +58,8 @@ class Saturation {
 
   private:
     Verdict next();
+    // Asserts what must hold behind each step.
+    void check() const;
 
     std::vector<bool> heard_;
     uint32_t heard_count_ = 0;

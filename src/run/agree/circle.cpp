@@ -5,6 +5,8 @@
 #include <array>
 #include <cstring>
 
+#include "base/assert.h"
+
 namespace tutti::agree {
 namespace {
 
@@ -79,6 +81,9 @@ Result<bool> Circle::vote(bool mine) const {
 }
 
 Result<Done> Circle::reserve(size_t bytes) {
+    TUTTI_ASSERT(rank < size, "a member of its circle");
+    TUTTI_ASSERT(names.empty() || names.size() == size, "a name for each member");
+    TUTTI_ASSERT(buffer_ || buffer_bytes_ == kOwnBytes, "memory that is there");
     if (bytes <= buffer_bytes_) return Done{};
     const size_t usual = size > kManyMembers ? kBufferBytesAMemberOfMany : kBufferBytesAMember;
     const size_t wanted = std::max(bytes, size * usual);
@@ -88,6 +93,7 @@ Result<Done> Circle::reserve(size_t bytes) {
     const auto all_have = vote(buffer_ != nullptr);
     if (!all_have) return all_have.error();
     if (!all_have.value()) return Error{ErrorCode::kMemory, kNoMemoryText};
+    TUTTI_ASSERT(buffer_ != nullptr, "what all say is true here");
     buffer_bytes_ = wanted;
     return Done{};
 }

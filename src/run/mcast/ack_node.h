@@ -59,7 +59,11 @@ class AckNode {
         return member_of((number_ - 1) / fan_out_);
     }
 
-    void set_own(const Reached& own) { own_ = own; }
+    void set_own(const Reached& own) {
+        TUTTI_ASSERT(!is_root(), "the sender has its own stream");
+        TUTTI_ASSERT(is_behind(own_, own), "what a member has goes back");
+        own_ = own;
+    }
     // False if the member is not a child here.
     bool on_child(Member member, const Reached& reached) {
         const uint32_t number = (member + members_ - stream_) % members_;
@@ -103,6 +107,7 @@ class AckNode {
     }
     // The report to send now.
     Reached report() {
+        TUTTI_ASSERT(is_behind(reported_, joined()), "what is reported goes back");
         reported_ = joined();
         must_report_ = false;
         delayed_ns_ = kNever;
@@ -110,6 +115,10 @@ class AckNode {
     }
 
   private:
+    static bool is_behind(const Reached& before, const Reached& now) {
+        return before.received_end <= now.received_end && before.granted_end <= now.granted_end &&
+               before.placed_end <= now.placed_end;
+    }
     [[nodiscard]] Member member_of(uint32_t number) const {
         return static_cast<Member>((number + stream_) % members_);
     }

@@ -29,6 +29,39 @@ Inbox::Inbox(const Params& params)
     }
 }
 
+void Inbox::check() const {
+    TUTTI_ASSERT(posts_end_ == 0 || posts_[posts_end_ - 1].is_used, "posts end too late");
+    TUTTI_ASSERT(pooled_ <= slots_.size(), "more packets wait than there is room for");
+    TUTTI_ASSERT_SLOW(are_slots_sound(), "each slot is in one pool or free");
+    TUTTI_ASSERT_SLOW(are_posts_sound(), "pending posts are counted wrongly");
+}
+
+uint32_t Inbox::slots_from(uint32_t first) const {
+    uint32_t count = 0;
+    for (uint32_t at = first; at != kNone && count <= slots_.size(); at = slots_[at].next) ++count;
+    return count;
+}
+
+bool Inbox::are_slots_sound() const {
+    uint32_t pooled = 0;
+    for (const Pool& pool : pools_) {
+        const bool has_lowest = pool.lowest != UINT64_MAX;
+        if (slots_from(pool.first) != pool.count || has_lowest != (pool.count > 0)) return false;
+        pooled += pool.count;
+    }
+    return pooled == pooled_ && slots_from(free_) + pooled_ == slots_.size();
+}
+
+bool Inbox::are_posts_sound() const {
+    for (size_t sender = 0; sender < pools_.size(); ++sender) {
+        const auto pending = std::ranges::count_if(posts_, [&](const Post& post) {
+            return post.is_used && post.state == PostState::kPending && post.sender == sender;
+        });
+        if (static_cast<size_t>(pending) != pools_[sender].pending) return false;
+    }
+    return true;
+}
+
 Result<Done> Inbox::open_team(uint32_t team) {
     const auto at = std::lower_bound(teams_.begin(), teams_.end(), team);
     TUTTI_ASSERT(at == teams_.end() || *at != team, "the team is open already");
@@ -51,6 +84,7 @@ void Inbox::close_team(uint32_t team) {
             static_cast<Member>(sender), [&](const Slot& slot) { return slot.name.team == team; },
             [&](uint32_t) { ++dropped_packets_; });
     }
+    check();
 }
 
 bool Inbox::is_open(uint32_t team) const {
@@ -92,6 +126,7 @@ Result<PostId> Inbox::post(Member sender, const MessageName& name, std::span<std
     post = {.name = name, .place = place_at, .is_used = true, .generation = post.generation + 1};
     bind(post, sender);
     place_pooled(post);
+    check();
     return PostId{index, post.generation};
 }
 
@@ -121,6 +156,7 @@ Result<PostId> Inbox::post_any(const MessageName& name, std::span<std::byte> pla
         bind(post, static_cast<Member>(pool - pools_.begin()));
         place_pooled(post);
     }
+    check();
     return PostId{index, post.generation};
 }
 
@@ -158,6 +194,7 @@ void Inbox::release(PostId id) {
     if (state(id) == PostState::kPending && post.sender != kNobody) --pools_[post.sender].pending;
     post.is_used = false;
     while (posts_end_ > 0 && !posts_[posts_end_ - 1].is_used) --posts_end_;
+    check();
 }
 
 // A post that waits for any member's message is everybody's.
@@ -185,6 +222,7 @@ bool Inbox::place(Post& post, uint32_t offset, uint32_t total, std::span<const s
     }
     if (post.state == PostState::kPending) return false;
     ++completed_posts_;
+    TUTTI_ASSERT(pools_[post.sender].pending > 0, "a post is complete that nobody waited for");
     --pools_[post.sender].pending;
     return true;
 }
@@ -195,6 +233,7 @@ Inbox::Put Inbox::put(Member sender, const Data& data) {
         Post& post = posts_[index];
         if (post.sender == kNobody) bind(post, sender);
         const bool is_last = place(post, data.offset, data.total, data.payload);
+        check();
         return is_last ? Put::kCompleted : Put::kPlaced;
     }
     if (!is_open(data.name.team)) {
@@ -202,6 +241,7 @@ Inbox::Put Inbox::put(Member sender, const Data& data) {
         return Put::kDropped;
     }
     keep(sender, data);
+    check();
     return Put::kPooled;
 }
 

@@ -103,6 +103,11 @@ class Inbox {
     // True when that was the last of the message.
     bool place(Post& post, uint32_t offset, uint32_t total, std::span<const std::byte> payload);
     void keep(Member sender, const Data& data);
+    // Asserts what must hold behind each step.
+    void check() const;
+    [[nodiscard]] uint32_t slots_from(uint32_t first) const;
+    [[nodiscard]] bool are_slots_sound() const;
+    [[nodiscard]] bool are_posts_sound() const;
     template <class Match, class Use>
     void take_from_pool(Member sender, Match match, Use use);
 

@@ -31,6 +31,22 @@ Prober::Prober(const Params& params)
     for (Member member = 0; member < params.members; ++member) mark(member, member);
 }
 
+void Prober::check() const {
+    TUTTI_ASSERT(heard_count_ <= full_count(), "members hear more than there are");
+    TUTTI_ASSERT(answers_due_ < params_.members, "more answers are due than there are others");
+    TUTTI_ASSERT(train_left_ <= params_.train_packets, "the row is longer than agreed");
+    TUTTI_ASSERT(params_.member == 0 || !has_begun_train_, "member 0 alone sends the row");
+    TUTTI_ASSERT(probes_ <= params_.timing.probes_max, "more probes than agreed");
+    TUTTI_ASSERT_SLOW(is_counted_right(), "the matrix or the answers are counted wrongly");
+}
+
+bool Prober::is_counted_right() const {
+    uint64_t heard = 0;
+    for (const std::byte eight : matrix_) heard += std::popcount(std::to_integer<uint8_t>(eight));
+    const auto due = std::ranges::count_if(peers_, [](const Peer& one) { return one.must_answer; });
+    return heard == heard_count_ && static_cast<uint64_t>(due) == answers_due_;
+}
+
 void Prober::start(uint64_t now_ns) { probe_ns_ = now_ns; }
 
 bool Prober::hears(Member who, Member whom) const {
@@ -77,6 +93,7 @@ void Prober::on_probe(uint64_t now_ns, uint64_t arrival_ns, Member from, const P
     if (is_done_ && !probe.is_done && may_probe && probe_ns_ == kNever) {
         probe_ns_ = now_ns + interval_ns_;
     }
+    check();
 }
 
 // Few that are missing were lost somewhere, and the link carried them or could have. Many were too
@@ -104,6 +121,7 @@ void Prober::on_answer(uint64_t now_ns, uint64_t arrival_ns, const ProbeAnswer& 
     round_trip_ns_min_ = std::min(round_trip_ns_min_, arrival_ns - answer.sent_ns);
     round_trip_ns_max_ = std::max(round_trip_ns_max_, arrival_ns - answer.sent_ns);
     look_whether_done(now_ns);
+    check();
 }
 
 void Prober::look_whether_done(uint64_t now_ns) {
@@ -132,6 +150,7 @@ uint64_t Prober::bytes_per_s() const {
 uint64_t Prober::next_ns() const { return answers_due_ > 0 ? 0 : probe_ns_; }
 
 size_t Prober::next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to) {
+    check();
     if (answers_due_ > 0) return next_answer(out, to);
     if (probe_ns_ > now_ns) return 0;
     to = kEverybody;

@@ -69,6 +69,9 @@ class Prober {
     void look_whether_done(uint64_t now_ns);
     size_t next_answer(std::span<std::byte> out, Member& to);
     size_t write_probe(uint64_t now_ns, bool is_train, std::span<std::byte> out);
+    // Asserts what must hold behind each step.
+    void check() const;
+    [[nodiscard]] bool is_counted_right() const;
 
     Params params_;
     size_t row_bytes_;

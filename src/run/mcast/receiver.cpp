@@ -24,6 +24,23 @@ constexpr uint64_t kBackoffFactor = 4;
 Receiver::Receiver(const Params& params, Member stream)
     : params_(params), stream_(stream), entries_(params.window_packets) {}
 
+void Receiver::check() const {
+    TUTTI_ASSERT(next_ <= highest_, "a packet is here that was never sent");
+    TUTTI_ASSERT(highest_ - next_ <= params_.window_packets, "the window is overrun");
+    TUTTI_ASSERT(early_ <= highest_ - next_, "more packets are early than there are");
+    TUTTI_ASSERT(!entry(next_).is_here, "the first missing packet is here");
+    TUTTI_ASSERT(is_missing() == (nak_ns_ != kNever), "a NAK is due where a packet is missing");
+    TUTTI_ASSERT_SLOW(count_early() == early_, "early packets are counted wrongly");
+}
+
+uint64_t Receiver::count_early() const {
+    uint64_t count = 0;
+    for (uint64_t sequence = next_; sequence < highest_; ++sequence) {
+        count += entry(sequence).is_here ? 1 : 0;
+    }
+    return count;
+}
+
 Receiver::Verdict Receiver::judge(uint64_t sequence, uint32_t pooled_packets) const {
     if (sequence < next_) return Verdict::kDuplicate;
     if (sequence >= granted_end(pooled_packets)) return Verdict::kOverrun;
@@ -38,6 +55,7 @@ void Receiver::count(Verdict verdict) {
 
 void Receiver::accept(uint64_t now_ns, uint64_t sequence, bool is_repair, Prng& prng) {
     TUTTI_ASSERT(sequence >= next_, "a packet is accepted twice");
+    TUTTI_ASSERT(sequence - next_ < params_.window_packets, "a packet beyond the window");
     TUTTI_ASSERT(!entry(sequence).is_here, "a packet is accepted twice");
     if (!is_repair) measure_spacing(now_ns);
     if (sequence < highest_) {
@@ -54,6 +72,7 @@ void Receiver::accept(uint64_t now_ns, uint64_t sequence, bool is_repair, Prng& 
         --early_;
     }
     if (next_ == highest_) nak_ns_ = kNever;
+    check();
 }
 
 void Receiver::measure_spacing(uint64_t now_ns) {
@@ -76,6 +95,7 @@ void Receiver::close_gap(uint64_t now_ns, Entry& gap, bool is_repair) {
 
 void Receiver::reveal(uint64_t now_ns, uint64_t end, Prng& prng) {
     if (end > highest_) extend(now_ns, std::min(end, next_ + params_.window_packets), prng);
+    check();
 }
 
 // All from highest_ to `end` has been sent and is not here.
@@ -133,6 +153,7 @@ void Receiver::on_nak(uint64_t now_ns, Member asker, const Nak& nak, Prng& prng)
         }
     }
     find_due();
+    check();
 }
 
 size_t Receiver::write_nak(uint64_t now_ns, std::span<std::byte> out, Prng& prng) {
@@ -155,6 +176,7 @@ size_t Receiver::write_nak(uint64_t now_ns, std::span<std::byte> out, Prng& prng
         gap.due_ns = now_ns + renak_ns(gap.tries, prng);
     }
     find_due();
+    check();
     if (count == 0) return 0;
     ++counters_.naks;
     std::array<std::byte, kNakRangesMax * 8> bytes;

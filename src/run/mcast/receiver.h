@@ -97,6 +97,9 @@ class Receiver {
     [[nodiscard]] uint64_t backoff_ns(Prng& prng) const;
     [[nodiscard]] uint64_t renak_ns(uint32_t tries, Prng& prng) const;
     void find_due();
+    // Asserts the invariants, behind each step.
+    void check() const;
+    [[nodiscard]] uint64_t count_early() const;
 
     Params params_;
     Member stream_;

@@ -16,8 +16,18 @@ Sender::Sender(const Params& params)
       repairs_(params.window_packets),
       granted_(params.window_packets) {}
 
+void Sender::check() const {
+    TUTTI_ASSERT(placed_ <= base_, "a packet is at its place before it was acknowledged");
+    TUTTI_ASSERT(base_ <= sent_, "a packet is acknowledged before it was sent");
+    TUTTI_ASSERT(sent_ <= next_, "a packet is sent before it was written");
+    TUTTI_ASSERT(next_ - base_ <= params_.window_packets, "the window is overrun");
+    TUTTI_ASSERT(sent_ <= granted_, "a receiver is overrun");
+    TUTTI_ASSERT(placed_ == next_ || beat_ns_ != kNever, "no heartbeat asks for what is open");
+}
+
 bool Sender::write(uint64_t now_ns, Outgoing& message) {
     TUTTI_ASSERT(message.data.size() <= UINT32_MAX, "a message has less than 4 GiB");
+    TUTTI_ASSERT(message.taken_bytes <= message.data.size(), "more is taken than there is");
     while (!message.is_taken && next_ < base_ + params_.window_packets) {
         const size_t rest = message.data.size() - message.taken_bytes;
         const size_t bytes = std::min<size_t>(rest, payload_bytes_max(params_));
@@ -27,6 +37,7 @@ bool Sender::write(uint64_t now_ns, Outgoing& message) {
     }
     // Where no data can leave, only a heartbeat finds out when it can.
     if (sent_ < next_ && beat_ns_ == kNever) restart_beats(now_ns);
+    check();
     return message.is_taken;
 }
 
@@ -50,6 +61,7 @@ void Sender::on_acknowledged(const Reached& reached) {
     placed_ = std::max(placed_, reached.placed_end);
     // Who asked wants an answer, whatever came with the question.
     if (placed_ == next_ && !is_asked_) beat_ns_ = kNever;
+    check();
 }
 
 void Sender::on_nak(uint64_t now_ns, Member asker, const Nak& nak) {
@@ -67,6 +79,7 @@ void Sender::on_nak(uint64_t now_ns, Member asker, const Nak& nak) {
 // Within the hold-off a packet goes out again only if the former repair cannot have reached the
 // asker, since it went to another one: then to all, for who asks one by one comes in numbers.
 void Sender::ask_repair(uint64_t now_ns, Member asker, bool others_asked, uint64_t sequence) {
+    TUTTI_ASSERT(sequence >= base_ && sequence < sent_, "a repair of what is not kept");
     Slot& state = slot(sequence);
     Member wanted = others_asked ? kEverybody : asker;
     if (state.is_repaired && now_ns < state.repaired_ns + params_.timing.hold_off_ns) {
@@ -99,9 +112,11 @@ size_t Sender::next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to
     if (bytes > 0) {
         pacer_.spend(now_ns, bytes + kWireBytes, has_more_);
         has_more_ = !repairs_.is_empty() || can_send();
-        return bytes;
+    } else {
+        bytes = next_heartbeat(now_ns, out, to);
     }
-    return next_heartbeat(now_ns, out, to);
+    check();
+    return bytes;
 }
 
 size_t Sender::next_repair(uint64_t now_ns, std::span<std::byte> out, Member& to) {
@@ -110,6 +125,7 @@ size_t Sender::next_repair(uint64_t now_ns, std::span<std::byte> out, Member& to
         // Acknowledged meanwhile; its slot may belong to another packet already.
         if (sequence < base_) continue;
         Slot& state = slot(sequence);
+        TUTTI_ASSERT(state.is_queued, "a repair that nobody asked for");
         state.is_queued = false;
         state.is_repaired = true;
         state.repaired_ns = now_ns;

@@ -135,6 +135,8 @@ class Sender {
     size_t next_heartbeat(uint64_t now_ns, std::span<std::byte> out, Member& to);
     [[nodiscard]] bool can_send() const { return sent_ < next_ && sent_ < granted_; }
     void restart_beats(uint64_t now_ns);
+    // Asserts the invariants, behind each step.
+    void check() const;
 
     Params params_;
     Pacer pacer_;

@@ -13,6 +13,15 @@ Watch::Watch(const Params& params) : timing_(params.timing), peers_(params.membe
     timing_.ask_ns_first += timing_.ask_ns_first / 4 * params.member / params.members;
 }
 
+// Behind each step.
+bool Watch::is_sound() const {
+    return std::ranges::all_of(peers_, [this](const Peer& peer) {
+        const bool is_watched = peer.check_ns != kNever;
+        return is_watched == (peer.reasons > 0) && peer.asks <= timing_.asks_max &&
+               next_ns_ <= peer.check_ns;
+    });
+}
+
 void Watch::wait(uint64_t now_ns, Member member) {
     Peer& peer = peers_[member];
     if (peer.reasons++ > 0) return;
@@ -20,6 +29,7 @@ void Watch::wait(uint64_t now_ns, Member member) {
     peer.asks = 0;
     peer.check_ns = now_ns + timing_.ask_ns_first;
     next_ns_ = std::min(next_ns_, peer.check_ns);
+    TUTTI_ASSERT_SLOW(is_sound(), "who is awaited is looked at in time");
 }
 
 void Watch::end_wait(Member member) {
@@ -27,6 +37,7 @@ void Watch::end_wait(Member member) {
     TUTTI_ASSERT(peer.reasons > 0, "nobody waits for this member");
     // next_ns_ may now be too early; check() finds that out.
     if (--peer.reasons == 0) peer.check_ns = kNever;
+    TUTTI_ASSERT_SLOW(is_sound(), "who is awaited is looked at in time");
 }
 
 void Watch::restart(uint64_t now_ns) {
@@ -37,6 +48,7 @@ void Watch::restart(uint64_t now_ns) {
         peer.check_ns = now_ns + timing_.ask_ns_first;
     }
     next_ns_ = std::min(next_ns_, now_ns + timing_.ask_ns_first);
+    TUTTI_ASSERT_SLOW(is_sound(), "who is awaited is looked at in time");
 }
 
 Watch::Finding Watch::check(uint64_t now_ns, Member& member) {
@@ -57,6 +69,8 @@ Watch::Finding Watch::check(uint64_t now_ns, Member& member) {
     }
     next_ns_ = kNever;
     for (const Peer& peer : peers_) next_ns_ = std::min(next_ns_, peer.check_ns);
+    TUTTI_ASSERT(next_ns_ > now_ns, "the next look is over before it was due");
+    TUTTI_ASSERT_SLOW(is_sound(), "who is awaited is looked at in time");
     return Finding::kNothing;
 }
 

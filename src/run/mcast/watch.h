@@ -51,6 +51,9 @@ class Watch {
         uint64_t check_ns = kNever;
     };
 
+    // Each member that is awaited is looked at, in time, and no other.
+    [[nodiscard]] bool is_sound() const;
+
     Timing timing_;
     std::vector<Peer> peers_;
     uint64_t next_ns_ = kNever;

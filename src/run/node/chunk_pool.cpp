@@ -62,7 +62,10 @@ ChunkPool::Part& ChunkPool::join(const Slice& slice, Rank rank) {
     return parts_.emplace_back(std::move(part));
 }
 
-void ChunkPool::leave(Part& part) { part.is_gone = true; }
+void ChunkPool::leave(Part& part) {
+    TUTTI_ASSERT(!part.is_gone, "a rank leaves a team once");
+    part.is_gone = true;
+}
 
 void ChunkPool::end(const std::byte* entry) {
     for (Part& part : parts_) {
@@ -72,6 +75,8 @@ void ChunkPool::end(const std::byte* entry) {
 
 bool ChunkPool::claim(Part& part, uint64_t index, uint64_t read_until, Rank reader) {
     if (part.placed == index + 1) return true;
+    TUTTI_ASSERT(!part.is_gone, "a rank that has left a team writes nothing there");
+    TUTTI_ASSERT(part.placed <= index, "chunks are placed in their order");
     part.consumed_known = std::max(part.consumed_known, read_until);
     for (size_t tried = 0; tried < places_.size(); ++tried) {
         const size_t at = (next_ + tried) % places_.size();

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/assert.h"
+
 namespace tutti::node {
 namespace {
 
@@ -60,6 +62,7 @@ bool Contest::enter(const Call& call, bool tuned) {
     const uint32_t number = kind.calls++;
     if (!is_in_contest) return in_use;
     const uint32_t at = number - kind.next;
+    TUTTI_ASSERT(at < kCalls, "a contest has so many calls");
     if (at == 0) {
         kind.says =
             in_use ? Says::kSecondWay : Says::kFirstWay;  // whatever shorter calls find meanwhile
@@ -76,6 +79,7 @@ bool Contest::enter(const Call& call, bool tuned) {
 }
 
 void Contest::ended(uint64_t now_ns) {
+    TUTTI_ASSERT(timed_ != nullptr, "a time that is wanted");
     constexpr uint64_t kMost = UINT32_MAX;
     constexpr uint64_t kNsMax = uint64_t{1} << 40;  // a quarter of an hour
     const uint64_t ns = std::min(now_ns - began_ns_, kNsMax);
@@ -86,6 +90,7 @@ void Contest::ended(uint64_t now_ns) {
 
 void Contest::heard(const Call& call, const Times& all) {
     Kind& kind = of(call);
+    TUTTI_ASSERT(compares(call), "times are compared when the contest's calls are over");
     const bool in_use = kind.says == Says::kSecondWay;
     const auto& used = all[in_use ? 1 : 0];
     const auto& other = all[in_use ? 0 : 1];
@@ -103,6 +108,7 @@ void Contest::heard(const Call& call, const Times& all) {
     kind.length = kCallsAtLeast;
     kind.next = kind.calls + kind.distance;
     kind.distance = std::min(kind.distance * growth, kDistanceMax);
+    TUTTI_ASSERT(!compares(call), "the next contest is still to come");
 }
 
 }  // namespace tutti::node

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/collectives.h"
 #include "run/node/contest.h"
 #include "run/node/meter.h"
@@ -91,11 +92,13 @@ class Tuner {
     }
     // named: the algorithm that is to run the call then; nullptr: as the tuning says.
     void begin(const Call& call, const Algorithm* named) {
+        TUTTI_ASSERT(phase_ == Phase::kResting, "one look at a time");
         named_ = named;
         compared_ = call;
         phase_ = Phase::kBegun;
     }
     Step step(Team& team) {
+        TUTTI_ASSERT(phase_ != Phase::kResting, "a look that has begun");
         const Step step = go_on(team);
         if (step == Step::kDone) phase_ = Phase::kResting;
         return step;

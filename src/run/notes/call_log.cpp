@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
 #include "base/collectives.h"
 
 namespace tutti::notes {
@@ -49,7 +50,10 @@ transport::CallWord CallLog::add(tutti_collective collective, uint32_t root, uin
     return word;
 }
 
-void CallLog::withdraw() { history_ = entries_[number_-- % kKept].before; }
+void CallLog::withdraw() {
+    TUTTI_ASSERT(number_ > 0, "there is a last call");
+    history_ = entries_[number_-- % kKept].before;
+}
 
 bool CallLog::is_of_last(const transport::CallWord& word) const {
     return number_ > 0 && word.before == entries_[number_ % kKept].before &&
@@ -75,6 +79,7 @@ LastCalls CallLog::tell() const {
 }
 
 LastCalls CallLog::tell(uint32_t number) const {
+    TUTTI_ASSERT(has(number), "a call that is not forgotten");
     const Entry& entry = entries_[number % kKept];
     LastCalls calls{number, 1, entry.before, {}};
     calls.notes[0] = entry.note;

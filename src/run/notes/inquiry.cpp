@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
+
 namespace tutti::notes {
 
 void Inquiry::begin(uint32_t call, uint64_t end_ns) {
@@ -20,10 +22,12 @@ void Inquiry::add(std::span<const uint32_t> ranks, uint32_t self) {
         if (is_known || rank == self || count_ == kAskedMax) continue;
         asked_[count_++] = {rank, State::kSilent};
     }
+    TUTTI_ASSERT(told_ <= count_, "a rank is asked that was not added");
 }
 
 bool Inquiry::next(uint32_t& rank) {
     if (!is_open_ || told_ == count_) return false;
+    TUTTI_ASSERT(told_ < count_, "a rank is asked that was not added");
     rank = asked_[told_++].rank;
     return true;
 }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
+
 namespace tutti::notes {
 
 Notes::Notes(const tutti_p2p& p2p, uint32_t tag, std::span<const uint32_t> peers, uint32_t rank,
@@ -27,6 +29,8 @@ void Notes::look_at(Sending& sending) {
 
 bool Notes::send(uint32_t to, const Note& note) {
     if (!is_on()) return false;
+    TUTTI_ASSERT(to != rank_, "a note to oneself is read by nobody");
+    TUTTI_ASSERT(peers_.empty() || to < peers_.size(), "a note to a rank of the team");
     const std::lock_guard lock(sendings_mutex_);
     for (Sending& sending : sendings_) {
         look_at(sending);
