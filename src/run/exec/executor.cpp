@@ -49,6 +49,9 @@ Result<Done> Executor::State::reserve(const sched::Extent& wanted, uint64_t scra
         conceal_scratch();
         scratch.reset(memory);
         scratch_bytes = bytes;
+    }
+    // Also where a former try ended here.
+    if (scratch && !is_scratch_exposed) {
         network.expose({scratch.get(), scratch_bytes}, transport::Memory::kScratch);
         is_scratch_exposed = true;
     }

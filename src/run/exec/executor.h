@@ -57,7 +57,8 @@ class Executor {
     void set_clock(Clock& clock);
 
     // Makes memory for programs of this extent where it is not there yet: the only allocation.
-    // An error names the bytes wanted when they are more than scratch_bytes_max. Not during a call.
+    // An error names the bytes wanted when they are more than scratch_bytes_max. Throws
+    // std::bad_alloc; then it may be tried again. Not during a call.
     Result<Done> reserve(const sched::Extent& extent, uint64_t scratch_bytes_max);
 
     // Begins a call; program and buffers stay until it is done. call: the team's number of the

@@ -8,6 +8,8 @@
 #include "base/prng.h"
 #include "lab/simulate/node_simulator.h"
 #include "plan/algo/plan.h"
+#include "sim/seeds.h"
+#include "unit/failing_memory.h"
 #include "unit/run/exec/support.h"
 
 namespace tutti::test {
@@ -20,6 +22,20 @@ struct Case {
     Shape shape;
     bool in_place = false;
     algo::Tuning tuning;
+};
+
+// What goes wrong in a call, by a seed; 0: nothing.
+class Faults {
+  public:
+    explicit Faults(uint64_t seed) : is_on_(seed != 0), prng_(seed) {}
+    // The allocation of a rank's reserve() that fails.
+    long failing_allocation() { return is_on_ ? static_cast<long>(prng_.below(12)) : -1; }
+    // A rank that is to step next is late by so many turns.
+    uint64_t turns_late() { return is_on_ && prng_.below(64) == 0 ? prng_.below(1000) : 0; }
+
+  private:
+    bool is_on_;
+    Prng prng_;
 };
 
 // All ranks of one call, their memory and the team they stand in.
@@ -35,7 +51,7 @@ class Run {
     }
 
     // Runs one algorithm; the same executors and node teams run the next.
-    void run(const algo::Algorithm& algorithm, uint64_t seed) {
+    void run(const algo::Algorithm& algorithm, uint64_t seed, Faults faults = Faults(0)) {
         const uint64_t scratch =
             algo::plan_scratch_bytes(algorithm, shape_, placement_, case_.tuning);
         std::vector<std::unique_ptr<sched::Program>> programs;
@@ -44,11 +60,20 @@ class Run {
             programs.push_back(algo::make_plan(algorithm, shape_, placement_, rank, case_.tuning));
             Place& place = *places_[rank];
             fill(rank, place);
-            const auto reserved = place.executor.reserve(programs.back()->extent(), scratch);
+            const sched::Extent extent = programs.back()->extent();
+            reserve_in_vain(place.executor, extent, scratch, faults.failing_allocation());
+            const auto reserved = place.executor.reserve(extent, scratch);
             ASSERT_TRUE(static_cast<bool>(reserved)) << reserved.error().message;
-            place.executor.start(*programs.back(), call_, arguments(place));
+            place.has_scratch |= extent.lanes * extent.scratch_bytes > 0;
         }
-        drive(seed);
+        const auto with_scratch =
+            std::ranges::count_if(places_, [](const auto& one) { return one->has_scratch; });
+        ASSERT_EQ(network_.exposed.size(), static_cast<size_t>(with_scratch));
+        for (uint32_t rank = 0; rank < placement_.ranks(); ++rank) {
+            Place& place = *places_[rank];
+            place.executor.start(*programs[rank], call_, arguments(place));
+        }
+        drive(seed, faults);
         if (!testing::Test::HasFatalFailure()) compare();
     }
 
@@ -63,6 +88,7 @@ class Run {
         Network::Endpoint endpoint;
         Bus::End route;
         exec::Executor executor;
+        bool has_scratch = false;
         std::vector<Affine> input;
         std::vector<Affine> output;
         std::vector<Affine> original;
@@ -129,12 +155,34 @@ class Run {
         return arguments;
     }
 
-    void drive(uint64_t seed) {
+    // That allocation of it fails. If it needs fewer, all memory is there.
+    static void reserve_in_vain(exec::Executor& executor, const sched::Extent& extent,
+                                uint64_t scratch, long failing_allocation) {
+        has_failed = false;
+        bool is_reserved = false;
+        left_until_failure = failing_allocation;
+        try {
+            is_reserved = static_cast<bool>(executor.reserve(extent, scratch));
+        } catch (const std::bad_alloc&) {
+            EXPECT_TRUE(has_failed);
+        }
+        left_until_failure = -1;
+        EXPECT_EQ(is_reserved, !has_failed);
+    }
+
+    void drive(uint64_t seed, Faults& faults) {
         Prng prng(seed);
+        std::vector<uint64_t> late(placement_.ranks());
         std::vector<uint32_t> running(placement_.ranks());
         std::iota(running.begin(), running.end(), 0);
         for (uint64_t idle = 0; !running.empty();) {
             const size_t i = prng.below(running.size());
+            uint64_t& turns_late = late[running[i]];
+            if (turns_late == 0) turns_late = faults.turns_late();
+            if (turns_late > 0) {
+                --turns_late;
+                continue;
+            }
             const Step step = places_[running[i]]->executor.step();
             ASSERT_NE(step, Step::kFailed);
             if (step == Step::kDone) running.erase(running.begin() + static_cast<ptrdiff_t>(i));
@@ -265,6 +313,41 @@ TEST_P(Plans, GiveTheRightBytes) {
 std::string collective_of(const testing::TestParamInfo<int>& one) {
     return tutti_collective_name(static_cast<tutti_collective>(one.param));
 }
+// Of a fault a rank's memory is short when it sees a shape for the first time, and later in its
+// steps. The executors run several algorithms one after the other, so memory grows.
+std::string run_with_faults(uint64_t seed) {
+    Prng prng(seed);
+    const std::vector<Placement> all = placements();
+    const Placement& placement = all[prng.below(all.size())];
+    Case what;
+    what.shape.collective = static_cast<tutti_collective>(prng.below(TUTTI_COLLECTIVE_COUNT));
+    what.shape.ranks = placement.ranks();
+    what.shape.root = static_cast<sched::Rank>(prng.below(placement.ranks()));
+    what.shape.element_bytes = sizeof(Affine);
+    what.shape.has_multicast = true;
+    what.shape.is_commutative = prng.below(2) == 0;
+    what.in_place = prng.below(2) == 0;
+    const bool is_barrier = what.shape.collective == TUTTI_BARRIER;
+    what.shape.bytes = is_barrier ? 0 : (1 + prng.below(400)) * sizeof(Affine);
+    const int64_t living = living_allocations;
+    {
+        Run run(what, placement);
+        for (const algo::Algorithm& algorithm : algo::algorithms()) {
+            if (algorithm.collective != what.shape.collective) continue;
+            if (!algo::plan_obstacle(algorithm, what.shape, placement, what.tuning).empty()) {
+                continue;
+            }
+            run.run(algorithm, prng.next(), Faults(1 + prng.next() / 2));
+            if (testing::Test::HasFailure()) return std::string(algorithm.name);
+        }
+    }
+    return living_allocations == living ? "" : "memory is left behind";
+}
+
+TEST(PlansUnderFaults, GiveTheRightBytes) {
+    for_each_seed(1000, [](uint64_t seed) { EXPECT_EQ(run_with_faults(seed), ""); });
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Plans, testing::Range(0, int{TUTTI_COLLECTIVE_COUNT}), collective_of);
 
 }  // namespace

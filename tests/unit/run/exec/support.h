@@ -162,6 +162,8 @@ class Network {
         }
         void expose(std::span<std::byte> memory, transport::Memory kind) override {
             const std::lock_guard lock(network_.mutex_);
+            network_.exposed.reserve(network_.exposed.size() + 1);
+            network_.kinds.reserve(network_.kinds.size() + 1);
             network_.exposed.push_back(memory);
             network_.kinds.push_back(kind);
         }
