@@ -3,9 +3,12 @@
 // (every byte right, no receiver overrun), then the weather clears and completion is demanded.
 #include <gtest/gtest.h>
 
+#include <new>
+
 #include "sim/mcast_traffic.h"
 #include "sim/mcast_world.h"
 #include "sim/seeds.h"
+#include "unit/failing_memory.h"
 
 namespace tutti::test {
 namespace {
@@ -71,11 +74,20 @@ TrafficPlan draw_traffic(Prng& prng, Member members) {
     return plan;
 }
 
+// How long members that have looked do not look again: less than a time after which one asks.
+enum class Steps : uint8_t { kInTime, kLate };
+uint64_t late_ns(Steps steps, uint64_t seed) {
+    if (steps == Steps::kInTime) return 0;
+    return 1'000u << Prng(seed).below(15);
+}
+
 // Empty, or what went wrong.
-std::string run_seed(uint64_t seed) {
+std::string run_seed(uint64_t seed, Steps steps = Steps::kInTime) {
     Prng prng(seed);
     const Params params = draw_params(prng);
-    McastWorld world(params, draw_weather(prng), prng.next());
+    Weather weather = draw_weather(prng);
+    weather.late_ns = late_ns(steps, seed);
+    McastWorld world(params, weather, prng.next());
     Traffic traffic(world, draw_traffic(prng, params.members), prng.next());
     world.set_app([&](Member member) { traffic.step(member); });
     const uint64_t stops = prng.below(3);
@@ -107,12 +119,13 @@ std::string run_seed(uint64_t seed) {
 
 // Empty, or what went wrong. One member dies in the midst: either nobody needs it any more, or all
 // that live name it, and nobody names another.
-std::string run_death(uint64_t seed) {
+std::string run_death(uint64_t seed, Steps steps = Steps::kInTime) {
     Prng prng(seed);
     const Params params = draw_params(prng);
     Weather weather = draw_weather(prng);
     weather.loss /= 2;
     weather.shared_loss /= 2;
+    weather.late_ns = late_ns(steps, seed);
     McastWorld world(params, weather, prng.next());
     Traffic traffic(world, draw_traffic(prng, params.members), prng.next());
     world.set_app([&](Member member) { traffic.step(member); });
@@ -153,6 +166,46 @@ TEST(McastSim, EverythingArrivesOnceAndRight) {
         const std::string wrong = run_seed(seed);
         ASSERT_EQ(wrong, "") << "seed " << seed << replay(seed);
     }
+}
+
+// Timers and packets wait for a member that the system runs late.
+TEST(McastSim, EverythingArrivesThoughStepsComeLate) {
+    const Seeds seeds = Seeds::wanted(300);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        const std::string wrong = run_seed(seed, Steps::kLate);
+        ASSERT_EQ(wrong, "") << "seed " << seed << replay(seed);
+    }
+}
+
+TEST(McastSim, LateMembersNameNobodyButTheDead) {
+    const Seeds seeds = Seeds::wanted(200);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        const std::string wrong = run_death(seed, Steps::kLate);
+        ASSERT_EQ(wrong, "") << "seed " << seed << replay(seed);
+    }
+}
+
+// All memory is taken when a group is made: whichever piece is not there, nothing is left behind.
+TEST(McastSim, AGroupIsMadeWholeOrNotAtAll) {
+    for_each_seed(10, [](uint64_t seed) {
+        Prng prng(seed);
+        const Params params = draw_params(prng);
+        bool is_made = false;
+        for (long at = 0; !is_made; ++at) {
+            const int64_t living = living_allocations;
+            has_failed = false;
+            left_until_failure = at;
+            try {
+                const auto group = mcast::Group::create(params);
+                is_made = static_cast<bool>(group);
+            } catch (const std::bad_alloc&) {
+                EXPECT_TRUE(has_failed);
+            }
+            left_until_failure = -1;
+            EXPECT_EQ(is_made, !has_failed) << "at " << at;
+            ASSERT_EQ(living_allocations, living) << "at " << at;
+        }
+    });
 }
 
 }  // namespace

@@ -4,23 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <new>
 
-namespace {
-
-uint64_t g_allocations = 0;  // NOLINT: the replaced operator new has nowhere else to count
-
-}  // namespace
-
-// Counts what the machines allocate.
-void* operator new(size_t bytes) {
-    ++g_allocations;
-    if (void* memory = std::malloc(bytes)) return memory;
-    throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+#include "unit/failing_memory.h"
 
 namespace tutti::test {
 
@@ -28,7 +13,7 @@ using mcast::kEverybody;
 using mcast::kNever;
 using mcast::Member;
 
-uint64_t allocations_so_far() { return g_allocations; }
+uint64_t allocations_so_far() { return allocations; }
 
 McastWorld::McastWorld(const mcast::Params& params, const Weather& weather, uint64_t seed)
     : weather_(weather), prng_(seed), nodes_(params.members), out_(params.packet_bytes_max) {
@@ -48,11 +33,11 @@ bool McastWorld::chance(double probability) {
 
 template <class Call>
 auto McastWorld::counted(Call call) {
-    const uint64_t before = g_allocations;
+    const uint64_t before = allocations_so_far();
     struct Add {
         uint64_t& sum;
         uint64_t before;
-        ~Add() { sum += g_allocations - before; }
+        ~Add() { sum += allocations_so_far() - before; }
     } add{allocations_, before};
     return call();
 }
@@ -127,11 +112,17 @@ void McastWorld::transmit(Member from, Member to, size_t bytes, bool is_lost, ui
 uint64_t McastWorld::wake_ns(const Node& node) const {
     if (node.is_dead) return kNever;
     const uint64_t wanted = std::min(node.group->next_deadline(), node.app_ns);
-    return wanted == kNever ? kNever : std::max({wanted, node.stopped_ns, now_ns_});
+    if (wanted == kNever) return kNever;
+    return std::max({wanted, node.stopped_ns, node.looks_ns, now_ns_});
+}
+
+void McastWorld::have_looked(Node& node) {
+    if (weather_.late_ns > 0) node.looks_ns = now_ns_ + lateness_.below(weather_.late_ns);
 }
 
 void McastWorld::wake(Member member) {
     Node& node = nodes_[member];
+    have_looked(node);
     const bool is_due = node.group->next_deadline() <= now_ns_;
     counted([&] { node.group->tick(now_ns_); });
     if (is_due && service_) service_(member);
@@ -145,11 +136,15 @@ void McastWorld::arrive() {
     flights_.pop();
     Node& node = nodes_[flight.to];
     now_ns_ = std::max(now_ns_, flight.ns);
-    if (!node.is_dead && node.stopped_ns > now_ns_) {
-        flights_.push({node.stopped_ns, flight_number_++, flight.to, flight.buffer});
+    const uint64_t looks_ns = std::max(node.stopped_ns, node.looks_ns);
+    if (!node.is_dead && looks_ns > now_ns_) {
+        flights_.push({looks_ns, flight_number_++, flight.to, flight.buffer});
         return;
     }
     if (!node.is_dead) {
+        // What has come meanwhile is all looked at together.
+        const bool is_last = flights_.empty() || flights_.top().ns > now_ns_;
+        if (is_last) have_looked(node);
         const std::vector<std::byte>& bytes = buffers_[flight.buffer];
         counted([&] { node.group->on_packet(now_ns_, bytes); });
         if (service_) service_(flight.to);

@@ -26,6 +26,7 @@ struct Weather {
     double shared_loss = 0;  // of each packet at all receivers
     double doubled = 0;
     uint64_t bytes_per_s = 0;  // of each member's link to the network; 0: no limit
+    uint64_t late_ns = 0;      // a member that has looked does not look again for up to so long
 };
 
 class McastWorld {
@@ -80,6 +81,7 @@ class McastWorld {
     struct Node {
         std::unique_ptr<mcast::Group> group;
         uint64_t stopped_ns = 0;
+        uint64_t looks_ns = 0;  // the next time, at the earliest
         uint64_t app_ns = mcast::kNever;
         uint64_t link_free_ns = 0;
         bool is_dead = false;
@@ -101,6 +103,7 @@ class McastWorld {
     uint32_t new_buffer(std::span<const std::byte> packet);
     [[nodiscard]] uint64_t wake_ns(const Node& node) const;
     void arrive();
+    void have_looked(Node& node);
     void wake(mcast::Member member);
     template <class Call>
     auto counted(Call call);
@@ -108,6 +111,7 @@ class McastWorld {
     Weather weather_;
     Prng prng_;
     Prng replayer_{77};  // of its own: the network's draws are the same with and without it
+    Prng lateness_{78};  // likewise
     uint32_t replays_ = 0;
     uint64_t replayed_within_ns_ = 0;
     Filter filter_;
