@@ -13,8 +13,18 @@
 namespace tutti::setting_values {
 
 // By value.
-inline constexpr const char* kMcastOvers[] = {"udp", "verbs", "auto"};
 inline constexpr const char* kMcastCodes[] = {"all", "header", "none"};
+
+// "auto", or the word of a network.
+inline bool set_over(McastOver& target, std::string_view text) {
+    target = {.first = 0, .takes_faster = true};
+    if (text == "auto") return true;
+    target = {.first = multicast_network_number(text)};
+    return target.first < kMulticastNetworks.size();
+}
+inline std::string over_text(const McastOver& over) {
+    return over.takes_faster ? "auto" : std::string(kMulticastNetworks[over.first].word);
+}
 
 inline constexpr auto kMulticastEntries = std::to_array<Entry>({
     {{SettingGroup::kTest, "TUTTI_HOSTS", "--hosts", "N|N:round-robin", "the real ones",
@@ -36,12 +46,8 @@ inline constexpr auto kMulticastEntries = std::to_array<Entry>({
       "What carries multicast. verbs: unreliable datagrams of RDMA ports (InfiniBand, RoCE) where "
       "they reach every host; else udp, and a line says why. auto: the one that is predicted to be "
       "faster. verbs was tried on soft-RoCE only. See docs/verbs.md."},
-     [](Settings& s, std::string_view v) {
-         return assign(s.mcast.over, parse_word<McastOver>(v, {{"udp", McastOver::kUdp},
-                                                               {"verbs", McastOver::kVerbs},
-                                                               {"auto", McastOver::kAuto}}));
-     },
-     [](const Settings& s) { return shown(kMcastOvers[static_cast<size_t>(s.mcast.over)]); }},
+     [](Settings& s, std::string_view v) { return set_over(s.mcast.over, v); },
+     [](const Settings& s) { return over_text(s.mcast.over); }},
     {{SettingGroup::kSite, "TUTTI_MCAST_IF", "--mcast-if", "NAME|ADDRESS",
       "the one that leads to the other hosts",
       "The network interface of multicast on each host, by its name or by the host's address on "

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 
 #include "base/collectives.h"
 #include "base/faults.h"
+#include "base/multicast_networks.h"
 #include "base/networks.h"
 #include "base/result.h"
 
@@ -21,9 +23,14 @@ namespace tutti {
 enum class LayoutChoice { kAuto, kFlat, kTree };
 enum class IsaChoice { kAuto, kBaseline, kAvx2, kAvx512 };
 enum class McastChoice { kAuto, kOn, kOff };
-// By what multicast goes. kVerbs: by verbs, else by UDP, and it is said why; kAuto: by the one of
-// them that is predicted to be faster.
-enum class McastOver { kUdp, kVerbs, kAuto };
+// By which of multicast_networks.inc multicast goes. They are tried in their order, from the first
+// on that is wanted: until one reaches all hosts, or all of them, and the one stays that is
+// predicted to be faster.
+struct McastOver {
+    size_t first = kMulticastNetworks.size() - 1;  // by number
+    bool takes_faster = false;
+    bool operator==(const McastOver&) const = default;
+};
 // What of a multicast packet its code covers.
 enum class McastCode { kAll, kHeader, kNone };
 // Of a network (networks.inc). kOn: a line says where it is not.
@@ -42,7 +49,7 @@ enum class SingleCopyChoice { kAuto, kOn, kOff, kAllow, kXpmem };
 // Hardware multicast across hosts.
 struct McastSettings {
     McastChoice choice = McastChoice::kAuto;
-    McastOver over = McastOver::kUdp;
+    McastOver over;
     std::string interface;    // name or address; empty: the one that leads to the other hosts
     std::string address;      // of all groups; empty: each has one of its own
     uint64_t port = 17'717;   // below the range from which Linux gives ports to anybody

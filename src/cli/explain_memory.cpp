@@ -10,10 +10,12 @@
 #include "base/text.h"
 #include "run/bootstrap/make_multicast.h"
 #include "run/bootstrap/node_shape.h"
-#include "run/transport/ud/promises.h"
-#include "run/transport/verbs/ud.h"
+#include "run/networks/ud_multicast/ud_facts.h"
 
 namespace tutti::cli {
+
+namespace ud_multicast = networks::ud_multicast;
+
 namespace {
 
 void print_part(size_t bytes, const std::string& what) {
@@ -57,12 +59,12 @@ void print_memory(const explain::Scenario& scenario, const topo::Placement& plac
     }
     print_part(who, "of a rank: the placement of all ranks");
     print_part(own + shared / ranks, "a rank in all, with its part of its node's");
-    if (scenario.has_multicast && scenario.settings.mcast.over != McastOver::kUdp) {
-        const transport::verbs::UdNeed need{transport::ud::kReceivesMax, transport::ud::kSends};
-        print_part(transport::verbs::registered_bytes(need, kRdmaMtuBytes),
+    if (scenario.has_multicast && ud_multicast::is_wanted(scenario.settings.mcast)) {
+        const auto registered = ud_multicast::registered_for(kRdmaMtuBytes);
+        print_part(registered.bytes,
                    fmt::format("registered by one process of a node, for the multicast of all its "
                                "communicators: {} receives and {} sends, packets of {}",
-                               need.receives, need.sends, format_bytes(kRdmaMtuBytes)));
+                               registered.receives, registered.sends, format_bytes(kRdmaMtuBytes)));
     }
 }
 

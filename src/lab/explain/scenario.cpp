@@ -12,11 +12,19 @@ namespace tutti::explain {
 
 namespace {
 
+std::string network_text(const McastOver& over) {
+    if (over == McastOver{}) return {};
+    std::string text = " by " + std::string(kMulticastNetworks[over.first].title);
+    if (!over.takes_faster) return text;
+    for (size_t i = over.first + 1; i < kMulticastNetworks.size(); ++i) {
+        text += " or " + std::string(kMulticastNetworks[i].title);
+    }
+    return text + ", what is predicted faster";
+}
+
 // Where it is not as it is unless asked otherwise.
 std::string multicast_text(const McastSettings& settings) {
-    // By McastOver.
-    constexpr const char* kBy[] = {"", " by verbs", " by verbs or UDP, what is predicted faster"};
-    std::string text = kBy[static_cast<size_t>(settings.over)];
+    std::string text = network_text(settings.over);
     if (settings.secret) return text + ", encrypted";
     if (settings.code == McastCode::kHeader) text += ", codes over headers";
     if (settings.code == McastCode::kNone) text += ", no codes";

@@ -21,7 +21,6 @@
 #include "run/arena/xpmem.h"
 #include "run/node/kernels/kernels.h"
 #include "run/transport/carrier/code.h"
-#include "run/transport/ud/ud_datagrams.h"
 
 namespace tutti::machine {
 namespace {
@@ -181,18 +180,6 @@ FactRow memory_facts(SingleCopyChoice single_copy) {
     row.add("/dev/shm", dev_shm_text());
     row.add("XPMEM", xpmem_text(single_copy));
     return row;
-}
-
-// As a team opens it.
-std::string multicast_text(const std::shared_ptr<transport::verbs::Device>& port,
-                           const McastSettings& settings) {
-    const auto datagrams = transport::ud::open_datagrams(port);
-    if (!datagrams) return "off: " + datagrams.error().message;
-    if (settings.over == McastOver::kVerbs) return "where all hosts can";
-    if (settings.over == McastOver::kAuto) {
-        return "where all hosts can, unless UDP is predicted to be faster";
-    }
-    return "off, works with TUTTI_MCAST_OVER=verbs";
 }
 
 }  // namespace tutti::machine

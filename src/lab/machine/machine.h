@@ -2,12 +2,10 @@
 // What `tutti info` says of the machine. A row's subject is its title.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "base/facts.h"
 #include "base/settings.h"
-#include "run/transport/verbs/device.h"
 
 namespace tutti::machine {
 
@@ -19,8 +17,5 @@ FactRow memory_facts(SingleCopyChoice single_copy);
 
 // Of the codes of multicast packets.
 std::string code_text(const McastSettings& settings);
-// Whether a port of RDMA can multicast, and whether runs use it.
-std::string multicast_text(const std::shared_ptr<transport::verbs::Device>& port,
-                           const McastSettings& settings);
 
 }  // namespace tutti::machine

@@ -6,9 +6,10 @@
 #include <utility>
 
 #include "base/networks.h"
-#include "lab/machine/machine.h"
 #include "run/engine/context.h"
 #include "run/networks/all/all_networks.h"
+#include "run/networks/rdma/rdma_network.h"
+#include "run/networks/ud_multicast/ud_facts.h"
 
 namespace tutti::machine {
 namespace {
@@ -40,8 +41,8 @@ class Looker final : public networks::Process {
 
 // Multicast may go by the port of messages.
 void add_multicast(FactRow& row, const networks::Networks& all, const McastSettings& settings) {
-    const auto port = networks::rdma_port_of(all)();
-    if (port) row.add("multicast", multicast_text(port.value(), settings));
+    const auto port = networks::rdma::network_of(all).device();
+    if (port) row.add("multicast", networks::ud_multicast::port_text(port.value(), settings));
 }
 
 }  // namespace

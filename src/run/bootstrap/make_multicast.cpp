@@ -22,13 +22,10 @@
 #include "run/node/slice.h"
 #include "run/transport/carrier/ring.h"
 #include "run/transport/carrier/ring_feed.h"
-#include "run/transport/fabrics/fabrics.h"
 
 namespace tutti::bootstrap {
 
 namespace carrier = transport::carrier;
-namespace fabrics = transport::fabrics;
-using fabrics::Fabric;
 
 namespace {
 
@@ -88,9 +85,9 @@ size_t multicast_bytes(uint32_t ranks, uint32_t nodes) {
 class MulticastMaker {
   public:
     MulticastMaker(engine::Context& context, Circle& all, const NodeMembers& node,
-                   engine::InterNode& inter_node, Fabric fabric)
+                   engine::InterNode& inter_node, size_t network)
         : context_(context),
-          fabric_(fabric),
+          network_(network),
           all_(all),
           node_(node),
           inter_node_(inter_node),
@@ -132,7 +129,7 @@ class MulticastMaker {
     [[nodiscard]] std::vector<uint64_t> host_numbers() const;
 
     engine::Context& context_;
-    const Fabric fabric_;
+    const size_t network_;  // by number
     Circle& all_;
     const NodeMembers& node_;
     engine::InterNode& inter_node_;
@@ -165,8 +162,7 @@ Report MulticastMaker::open(Card& card) {
     addresses_.resize(placement_.nodes());
     carriers_.resize(placement_.nodes());
     if (!carries_) return {};
-    const auto carrier = process().open(fabric_, context_.settings(), context_.params().job_rank,
-                                        networks::rdma_port_of(context_.networks()));
+    const auto carrier = process().open(network_, context_.settings(), context_.params().job_rank);
     if (!carrier) return trouble(carrier.error().message);
     card.carries = 1;
     card.address = carrier.value()->address();
@@ -180,8 +176,7 @@ Report MulticastMaker::draw(Grant& grant) {
     grant.key.protection = carrier::protection_of(context_.settings().mcast);
     // Zero means no group to those who read reports.
     grant.group = static_cast<uint32_t>(arena::random_token()) | 1u;
-    const auto address =
-        fabrics::draw_group(fabric_, context_.settings().mcast, arena::random_token());
+    const auto address = process().network(network_).draw_group(arena::random_token());
     if (!address) return trouble(address.error().message);
     grant.address = address.value();
     return {};
@@ -217,14 +212,14 @@ Report MulticastMaker::choose_window() {
     // A team whose hosts have heard each other before looks again: it waits long between its tries.
     const auto known = inter_node_.multicast().is_lost()
                            ? std::nullopt
-                           : process().known_failure(fabric_, host_numbers());
+                           : process().known_failure(network_, host_numbers());
     if (known) {
         Report report = report_of(Obstacle::kNetwork, *known);
         report.is_named = 1;
         return report;
     }
     const auto member = static_cast<mcast::Member>(placement_.node_of(all_.rank));
-    const auto window = process().carrier(fabric_)->choose_window(addresses_, member);
+    const auto window = process().carrier(network_)->choose_window(addresses_, member);
     if (!window) return trouble(window.error().message);
     window_packets_ = window.value();
     return {};
@@ -257,7 +252,7 @@ Report MulticastMaker::make_ring(RingOffer& offer) {
     carrier::Ring::format(multicast::ring_memory(*slice_), ring_);
     offer.process = context_.process();
     offer.offset = offset_;
-    offer.wake_fd = process().carrier(fabric_)->wake_fd();
+    offer.wake_fd = process().carrier(network_)->wake_fd();
     offer.mapping = reinterpret_cast<uint64_t>(&slice_);
     return {};
 }
@@ -308,11 +303,11 @@ Report MulticastMaker::join_group() {
     params.make_client = [memory](mcast::Group& group) {
         return std::make_unique<carrier::Feed>(carrier::Ring(memory), group);
     };
-    const auto joined = process().carrier(fabric_)->join(params);
+    const auto joined = process().carrier(network_)->join(params);
     if (!joined) return trouble(joined.error().message);
     membership_ = joined.value();
     // Here, and not in the probe's time.
-    code_bytes_per_s_ = process().carrier(fabric_)->code_bytes_per_s(membership_);
+    code_bytes_per_s_ = process().carrier(network_)->code_bytes_per_s(membership_);
     return {};
 }
 
@@ -353,7 +348,7 @@ Result<Done> MulticastMaker::join() {
 
 // The carrying rank's. The others' probes come in meanwhile; it is over within a bound.
 Report MulticastMaker::look_around(Finding& finding) {
-    carrier::Carrier& carrier = *process().carrier(fabric_);
+    carrier::Carrier& carrier = *process().carrier(network_);
     finding.code_bytes_per_s = code_bytes_per_s_;
     carrier.start_probe(membership_);
     carrier::ProbeState state = carrier.probe_state(membership_);
@@ -376,7 +371,7 @@ Report MulticastMaker::look_around(Finding& finding) {
 
 // All that the team has of it is made; from here on its end takes everything apart.
 void MulticastMaker::take_over() {
-    multicast::TeamMulticast::Parts parts{slice_, fabric_, std::move(wake_fd_), membership_};
+    multicast::TeamMulticast::Parts parts{slice_, network_, std::move(wake_fd_), membership_};
     made_.route = std::make_unique<multicast::TeamMulticast>(process(), std::move(parts), all_.rank,
                                                              placement_, inter_node_.transport());
     membership_ = nullptr;
@@ -384,11 +379,11 @@ void MulticastMaker::take_over() {
     multicast::AgreedMulticast& facts = made_.route->agreed();
     facts.group = grant_.group;
     facts.protection = grant_.key.protection;
-    facts.address = fabrics::to_text(grant_.address, context_.settings().mcast);
+    facts.address = process().network(network_).text_of(grant_.address);
 }
 
 void MulticastMaker::remember_failure(const std::string& reason) {
-    if (carries_) process().remember_failure(fabric_, host_numbers(), reason);
+    if (carries_) process().remember_failure(network_, host_numbers(), reason);
 }
 
 // The others of a node meanwhile. In the embedder's exchange they would poll, and where ranks
@@ -462,7 +457,7 @@ Result<Done> MulticastMaker::probe() {
     facts.code_bytes_per_s = code_bytes_per_s;
     facts.bytes_per_s = std::min(wanted > 0 ? wanted : slowest, code_bytes_per_s);
     made_.route->set_rate(facts.bytes_per_s);
-    if (carries_) process().forget_failures(fabric_, std::move(hosts));
+    if (carries_) process().forget_failures(network_, std::move(hosts));
     return Done{};
 }
 
@@ -481,14 +476,14 @@ Result<multicast::MulticastOutcome> MulticastMaker::make() {
 
 // What was begun and is not taken over.
 MulticastMaker::~MulticastMaker() {
-    if (membership_) process().carrier(fabric_)->drop(membership_);
+    if (membership_) process().carrier(network_)->drop(membership_);
     if (offset_ >= 0) node_.arena->give_back(offset_);
 }
 
-Result<multicast::MulticastOutcome> make_multicast_over(Fabric fabric, engine::Context& context,
+Result<multicast::MulticastOutcome> make_multicast_over(size_t network, engine::Context& context,
                                                         Circle& all, const NodeMembers& node,
                                                         engine::InterNode& inter_node) {
-    return MulticastMaker(context, all, node, inter_node, fabric).make();
+    return MulticastMaker(context, all, node, inter_node, network).make();
 }
 
 }  // namespace tutti::bootstrap

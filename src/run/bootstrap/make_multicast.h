@@ -11,7 +11,6 @@
 #include "run/engine/context.h"
 #include "run/engine/inter_node.h"
 #include "run/multicast/team_multicast.h"
-#include "run/transport/fabrics/fabrics.h"
 
 namespace tutti::bootstrap {
 
@@ -22,8 +21,8 @@ struct NodeMembers {
     uint32_t leader = 0;            // who owns the arena
 };
 
-// What rank 0 has to say of a team that goes without, or without verbs where they were wanted,
-// where it is new: the reason.
+// What rank 0 has to say of a team that goes without, or not by the network that was wanted, where
+// it is new: the reason.
 void tell_obstacle(engine::Context& context, const std::string& team, uint32_t rank,
                    const multicast::MulticastOutcome& outcome);
 
@@ -31,15 +30,14 @@ void tell_obstacle(engine::Context& context, const std::string& team, uint32_t r
 size_t multicast_bytes(uint32_t ranks, uint32_t nodes);
 
 // Collective over `all`, the members of a team across hosts. All get multicast or none does; over
-// the first of the fabrics that settings want which reaches all of them. Errors: the members
+// the first of the networks that settings want which reaches all of them. Errors: the members
 // cannot talk to each other, and then there is no team.
 Result<multicast::MulticastOutcome> make_multicast(engine::Context& context, Circle& all,
                                                    const NodeMembers& node,
                                                    engine::InterNode& inter_node);
 // The same, over this one alone.
-Result<multicast::MulticastOutcome> make_multicast_over(transport::fabrics::Fabric fabric,
-                                                        engine::Context& context, Circle& all,
-                                                        const NodeMembers& node,
+Result<multicast::MulticastOutcome> make_multicast_over(size_t network, engine::Context& context,
+                                                        Circle& all, const NodeMembers& node,
                                                         engine::InterNode& inter_node);
 
 }  // namespace tutti::bootstrap

@@ -137,7 +137,8 @@ class Context final : public networks::Process {
     transport::TagBook tags_;
     networks::Networks networks_ = networks::make_networks(*this);
     uint64_t token_ = arena::random_token();
-    multicast::ProcessMulticast process_multicast_;
+    multicast::ProcessMulticast process_multicast_{
+        networks::make_multicast_networks(*this, networks_)};
     ActiveTeams active_;
     select::Rules rules_;
     std::map<std::string, std::string, std::less<>> setting_texts_;

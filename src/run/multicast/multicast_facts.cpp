@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/multicast/multicast_facts.h"
 
+#include <utility>
+
 #include "base/assert.h"
 
 namespace tutti::multicast {
@@ -92,28 +94,48 @@ void add_messages(FactRow& row, const MulticastStory& story) {
     row.add("message_bytes_per_s", rate).in(TUTTI_UNIT_BYTES_PER_SECOND);
 }
 
+// Why the other networks do not carry it.
+void add_others(FactRow& row, const MulticastStory& story) {
+    const AgreedMulticast& agreed = *story.agreed;
+    const MulticastNetworkName& own = kMulticastNetworks[story.network];
+    for (size_t i = 0; i < kMulticastNetworks.size(); ++i) {
+        if (i == story.network) continue;
+        const std::string title(kMulticastNetworks[i].title);
+        const bool was_before = i < story.network;
+        std::string why = agreed.obstacles[i];
+        if (was_before && agreed.predicted[i] != Predicted{}) {
+            why = std::string(own.title) + " is predicted to be faster";
+        }
+        if (why.empty()) continue;
+        row.add("no_" + std::string(kMulticastNetworks[i].word), why)
+            .say((was_before ? " (not by " : " (not compared with ") + title + ": {})");
+    }
+}
+
+// "{predicted/a/short_s} by A, {predicted/b/short_s} by B".
+std::string predicted_phrase(const AgreedMulticast& agreed, const std::string& what) {
+    std::string phrase;
+    for (size_t i = 0; i < kMulticastNetworks.size(); ++i) {
+        if (agreed.predicted[i] == Predicted{}) continue;
+        const auto& [word, title] = kMulticastNetworks[i];
+        if (!phrase.empty()) phrase += ", ";
+        phrase.append("{predicted/").append(word).append(what).append("} by ").append(title);
+    }
+    return phrase;
+}
+
 void add_choice(FactRow& row, const MulticastStory& story) {
     const AgreedMulticast& agreed = *story.agreed;
-    const bool was_chosen = agreed.predicted[0] != Predicted{};
-    const bool is_udp = story.fabric == Fabric::kUdp;
-    row.add("over", is_udp ? "udp" : "verbs");
-    const std::string no_verbs =
-        was_chosen && is_udp ? "UDP is predicted to be faster" : agreed.no_verbs;
-    if (!no_verbs.empty()) row.add("no_verbs", no_verbs).say(" (not by verbs: {})");
-    if (!agreed.no_udp.empty()) {
-        row.add("no_udp", agreed.no_udp).say(" (not compared with UDP: {})");
-    }
-    if (!was_chosen) return;
-    for (const Fabric fabric : {Fabric::kVerbs, Fabric::kUdp}) {
-        const Predicted& predicted = agreed.predicted[static_cast<size_t>(fabric)];
-        const bool is_first = fabric == Fabric::kVerbs;
-        const std::string at = is_first ? "predicted/verbs/" : "predicted/udp/";
-        row.add_seconds(at + "short_s", predicted.short_ns)
-            .say(is_first ? " (broadcasts predicted: 8 B {} by verbs, {predicted/udp/short_s} by "
-                            "UDP; 64 KiB {predicted/verbs/long_s} by verbs, "
-                            "{predicted/udp/long_s} by UDP)"
-                          : "");
-        row.add_seconds(at + "long_s", predicted.long_ns);
+    row.add("over", std::string(kMulticastNetworks[story.network].word));
+    add_others(row, story);
+    std::string phrase = " (broadcasts predicted: 8 B " + predicted_phrase(agreed, "/short_s") +
+                         "; 64 KiB " + predicted_phrase(agreed, "/long_s") + ")";
+    for (size_t i = 0; i < kMulticastNetworks.size(); ++i) {
+        const Predicted& predicted = agreed.predicted[i];
+        if (predicted == Predicted{}) continue;
+        const std::string at = "predicted/" + std::string(kMulticastNetworks[i].word);
+        row.add_seconds(at + "/short_s", predicted.short_ns).say(std::exchange(phrase, {}));
+        row.add_seconds(at + "/long_s", predicted.long_ns);
     }
 }
 

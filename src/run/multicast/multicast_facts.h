@@ -30,7 +30,7 @@ struct MulticastStory {
     sched::Speed message;
     // Of a group, which there is or was.
     const AgreedMulticast* agreed = nullptr;
-    Fabric fabric = Fabric::kUdp;
+    size_t network = 0;  // that carries it, by number
     // By the process that carries its host's packets.
     std::optional<Carried> carried;
 

@@ -227,7 +227,7 @@ MulticastStory MulticastLife::story(const sched::Speed& message) const {
         story.reason = host_text_(lost_node_) + " had not answered";
     }
     story.agreed = &team()->agreed();
-    story.fabric = team()->fabric();
+    story.network = team()->network();
     story.carried = team()->carried();
     return story;
 }

@@ -8,11 +8,10 @@ namespace tutti::multicast {
 using transport::carrier::Carrier;
 using transport::carrier::CarrierParams;
 
-Result<Carrier*> ProcessMulticast::open(Fabric fabric, const Settings& all, uint32_t process,
-                                        const transport::fabrics::FindPort& find_port) {
+Result<Carrier*> ProcessMulticast::open(size_t network, const Settings& all, uint32_t process) {
     const McastSettings& settings = all.mcast;
     const std::lock_guard lock(mutex_);
-    OfFabric& own = of(fabric);
+    ByNetwork& own = by_[network];
     if (own.error) return *own.error;
     if (own.carrier) return own.carrier.get();
     CarrierParams params;
@@ -20,7 +19,7 @@ Result<Carrier*> ProcessMulticast::open(Fabric fabric, const Settings& all, uint
     params.has_thread = settings.thread;
     params.faults = all.faults;
     params.faults.seed += process;
-    auto datagrams = transport::fabrics::open_datagrams(fabric, settings, find_port);
+    auto datagrams = networks_[network]->open();
     auto opened = datagrams ? Carrier::open(params, std::move(datagrams.value()))
                             : Result<std::unique_ptr<Carrier>>(datagrams.error());
     if (!opened) {
@@ -32,16 +31,16 @@ Result<Carrier*> ProcessMulticast::open(Fabric fabric, const Settings& all, uint
     return own.carrier.get();
 }
 
-void ProcessMulticast::set_carrier(Fabric fabric, std::unique_ptr<Carrier> carrier) {
+void ProcessMulticast::set_carrier(size_t network, std::unique_ptr<Carrier> carrier) {
     const std::lock_guard lock(mutex_);
-    of(fabric).carrier = std::move(carrier);
+    by_[network].carrier = std::move(carrier);
 }
 
-void ProcessMulticast::remember_failure(Fabric fabric, std::vector<uint64_t> hosts,
+void ProcessMulticast::remember_failure(size_t network, std::vector<uint64_t> hosts,
                                         std::string reason) {
     std::sort(hosts.begin(), hosts.end());
     const std::lock_guard lock(mutex_);
-    std::vector<Failure>& failures = of(fabric).failures;
+    std::vector<Failure>& failures = by_[network].failures;
     // One that is tried again and again is one failure.
     const bool is_known = std::any_of(failures.begin(), failures.end(),
                                       [&](const Failure& one) { return one.hosts == hosts; });
@@ -49,19 +48,19 @@ void ProcessMulticast::remember_failure(Fabric fabric, std::vector<uint64_t> hos
     failures.push_back({std::move(hosts), std::move(reason)});
 }
 
-void ProcessMulticast::forget_failures(Fabric fabric, std::vector<uint64_t> hosts) {
+void ProcessMulticast::forget_failures(size_t network, std::vector<uint64_t> hosts) {
     std::sort(hosts.begin(), hosts.end());
     const std::lock_guard lock(mutex_);
-    std::erase_if(of(fabric).failures, [&](const Failure& one) {
+    std::erase_if(by_[network].failures, [&](const Failure& one) {
         return std::includes(hosts.begin(), hosts.end(), one.hosts.begin(), one.hosts.end());
     });
 }
 
-std::optional<std::string> ProcessMulticast::known_failure(Fabric fabric,
+std::optional<std::string> ProcessMulticast::known_failure(size_t network,
                                                            std::vector<uint64_t> hosts) {
     std::sort(hosts.begin(), hosts.end());
     const std::lock_guard lock(mutex_);
-    const std::vector<Failure>& failures = of(fabric).failures;
+    const std::vector<Failure>& failures = by_[network].failures;
     for (const Failure& failure : failures) {
         if (std::includes(hosts.begin(), hosts.end(), failure.hosts.begin(), failure.hosts.end())) {
             return failure.reason;
@@ -93,7 +92,7 @@ void ProcessMulticast::withdraw(RecoveryClient& team) {
 }
 
 void ProcessMulticast::attend_all() {
-    for (const OfFabric& one : fabrics_) {
+    for (const ByNetwork& one : by_) {
         if (Carrier* carrier = one.polled.load(std::memory_order_acquire)) carrier->poll();
     }
     const std::unique_lock lock(attended_mutex_, std::try_to_lock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hardware multicast of all teams of a process: a carrier for each fabric, opened with the
+// The hardware multicast of all teams of a process: a carrier for each network, opened with the
 // first team that tries it, and the teams that need help after a failure.
 #pragma once
 
@@ -13,17 +13,17 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/multicast_networks.h"
 #include "base/result.h"
 #include "base/settings.h"
 #include "plan/sched/shape.h"
+#include "run/networks/multicast_network.h"
 #include "run/transport/carrier/carrier.h"
-#include "run/transport/fabrics/fabrics.h"
 
 namespace tutti::multicast {
-
-using transport::fabrics::Fabric;
 
 // A team that may have to go on by messages when its group fails. All its ranks take part in that
 // (run/transport/carrier/recovery.h), also those that have left the call in which others still
@@ -40,25 +40,30 @@ class RecoveryClient {
 
 class ProcessMulticast {
   public:
-    // Errors: why this process can have no multicast there; nothing is tried again. process: its
-    // number among those that draw faults by the same seed.
-    Result<transport::carrier::Carrier*> open(Fabric fabric, const Settings& settings,
-                                              uint32_t process,
-                                              const transport::fabrics::FindPort& find_port);
+    // All networks, by number.
+    explicit ProcessMulticast(networks::MulticastNetworks networks)
+        : networks_(std::move(networks)) {}
+    [[nodiscard]] networks::MulticastNetwork& network(size_t number) const {
+        return *networks_[number];
+    }
+    // Errors: why this process can have no multicast by that network; nothing is tried again.
+    // process: its number among those that draw faults by the same seed.
+    Result<transport::carrier::Carrier*> open(size_t network, const Settings& settings,
+                                              uint32_t process);
     // Before that: another one than it would make.
-    void set_carrier(Fabric fabric, std::unique_ptr<transport::carrier::Carrier> carrier);
+    void set_carrier(size_t network, std::unique_ptr<transport::carrier::Carrier> carrier);
     // nullptr before open().
-    [[nodiscard]] transport::carrier::Carrier* carrier(Fabric fabric) const {
-        return of(fabric).carrier.get();
+    [[nodiscard]] transport::carrier::Carrier* carrier(size_t network) const {
+        return by_[network].carrier.get();
     }
 
     // A group of these hosts, or of more, would fail there like an earlier one did: another probe
     // would only take time. After a few failures nothing is tried any more. Hosts by number, in any
     // order.
-    void remember_failure(Fabric fabric, std::vector<uint64_t> hosts, std::string reason);
+    void remember_failure(size_t network, std::vector<uint64_t> hosts, std::string reason);
     // These hosts do hear each other.
-    void forget_failures(Fabric fabric, std::vector<uint64_t> hosts);
-    std::optional<std::string> known_failure(Fabric fabric, std::vector<uint64_t> hosts);
+    void forget_failures(size_t network, std::vector<uint64_t> hosts);
+    std::optional<std::string> known_failure(size_t network, std::vector<uint64_t> hosts);
 
     // How fast the embedder's messages are from here to another host's carrier, once measured; else
     // 0.
@@ -93,19 +98,16 @@ class ProcessMulticast {
     static constexpr size_t kFailuresMax = 4;  // a second each
     static constexpr size_t kReasonsMax = 16;
 
-    struct OfFabric {
+    struct ByNetwork {
         std::unique_ptr<transport::carrier::Carrier> carrier;
         std::atomic<transport::carrier::Carrier*> polled{nullptr};  // the same, without a thread
         std::optional<Error> error;
         std::vector<Failure> failures;
     };
-    [[nodiscard]] OfFabric& of(Fabric fabric) { return fabrics_[static_cast<size_t>(fabric)]; }
-    [[nodiscard]] const OfFabric& of(Fabric fabric) const {
-        return fabrics_[static_cast<size_t>(fabric)];
-    }
 
+    const networks::MulticastNetworks networks_;
     std::mutex mutex_;
-    std::array<OfFabric, transport::fabrics::kFabrics> fabrics_;
+    std::array<ByNetwork, kMulticastNetworks.size()> by_;
     std::set<std::string> reasons_;
     std::map<uint64_t, sched::Speed> speeds_;
     std::set<std::string> silent_;  // hosts

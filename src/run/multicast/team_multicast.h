@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/bell.h"
+#include "base/multicast_networks.h"
 #include "base/topo/placement.h"
 #include "plan/sched/shape.h"
 #include "run/arena/arena.h"
 #include "run/mcast/group.h"
 #include "run/mcast/packet.h"
-#include "run/multicast/fabric_choice.h"
 #include "run/multicast/process_multicast.h"
 #include "run/transport/carrier/carrier.h"
 #include "run/transport/carrier/ring.h"
@@ -42,15 +42,22 @@ struct MulticastOutcome {
     std::string obstacle;
 };
 
+// What two broadcasts, a short and a long one, take by one network (network_choice.h); 0: it was
+// not compared with another.
+struct Predicted {
+    uint64_t short_ns = 0;
+    uint64_t long_ns = 0;
+    bool operator==(const Predicted&) const = default;
+};
+
 // What all members of a team agree on, and say in reports.
 struct AgreedMulticast {
     uint32_t group = 0;
     transport::carrier::Protection protection = transport::carrier::Protection::kAll;
-    // Why verbs do not carry it; empty: they do, nobody wanted that, or UDP was predicted to be
-    // faster. And why there was no such choice, though it was wanted.
-    std::string no_verbs;
-    std::string no_udp;
-    std::array<Predicted, transport::fabrics::kFabrics> predicted;  // where there was, by Fabric
+    // By network, where several were tried: why it does not carry this, unless it was compared; and
+    // of those that were compared, what each was predicted to take.
+    std::array<std::string, kMulticastNetworks.size()> obstacles;
+    std::array<Predicted, kMulticastNetworks.size()> predicted;
     std::string address;
     uint64_t bytes_per_s = 0;
     uint64_t code_bytes_per_s = 0;  // no stream is faster
@@ -71,7 +78,7 @@ class TeamMulticast {
     struct Parts {
         // In which the ring stands, behind a node::SliceHeader.
         std::shared_ptr<arena::Mapping> slice;
-        Fabric fabric = Fabric::kUdp;
+        size_t network = 0;                                    // that carries it, by number
         Fd wake_fd;                                            // of a rank that does not carry
         transport::carrier::Membership* membership = nullptr;  // of the one that does
     };
@@ -113,13 +120,13 @@ class TeamMulticast {
     [[nodiscard]] bool is_delivered() const;
     // Nothing of a process that has never carried its host's packets.
     [[nodiscard]] std::optional<Carried> carried() const;
-    [[nodiscard]] Fabric fabric() const { return parts_.fabric; }
+    [[nodiscard]] size_t network() const { return parts_.network; }
 
   private:
     [[nodiscard]] transport::carrier::Ring ring() const;
-    // Of this process, for the fabric of this team.
+    // Of this process, for the network of this team.
     [[nodiscard]] transport::carrier::Carrier* own_carrier() const {
-        return process_.carrier(parts_.fabric);
+        return process_.carrier(parts_.network);
     }
 
     ProcessMulticast& process_;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/networks/all/all_networks.h"
 
-#include "run/networks/rdma/rdma_network.h"
-
 namespace tutti::networks {
 
 // Each in its own folder.
@@ -12,6 +10,12 @@ namespace tutti::networks {
     }
 #include "base/networks.inc"
 #undef TUTTI_NETWORK
+#define TUTTI_MULTICAST_NETWORK(name, word, title)                                      \
+    namespace name {                                                                    \
+    std::unique_ptr<MulticastNetwork> make(Process& process, const Networks& networks); \
+    }
+#include "base/multicast_networks.inc"
+#undef TUTTI_MULTICAST_NETWORK
 
 Networks make_networks(Process& process) {
     Networks all;
@@ -22,8 +26,12 @@ Networks make_networks(Process& process) {
     return all;
 }
 
-transport::fabrics::FindPort rdma_port_of(const Networks& networks) {
-    return [&networks] { return rdma::network_of(networks).device(); };
+MulticastNetworks make_multicast_networks(Process& process, const Networks& networks) {
+    MulticastNetworks all;
+#define TUTTI_MULTICAST_NETWORK(name, word, title) all.push_back(name::make(process, networks));
+#include "base/multicast_networks.inc"
+#undef TUTTI_MULTICAST_NETWORK
+    return all;
 }
 
 }  // namespace tutti::networks

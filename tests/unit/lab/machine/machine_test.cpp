@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "base/multicast_networks.h"
 #include "base/networks.h"
 #include "conformance/fake_ud.h"
 #include "lab/machine/network_facts.h"
+#include "run/networks/ud_multicast/ud_facts.h"
 
 namespace tutti::machine {
 namespace {
@@ -17,16 +19,17 @@ namespace {
 std::string multicast_of(const test::FakeUdRules& rules, McastOver over) {
     McastSettings settings;
     settings.over = over;
-    return multicast_text(test::FakeUd::add_port(std::make_shared<test::FakeUd>(rules)), settings);
+    return networks::ud_multicast::port_text(test::FakeUd::add_port(std::make_shared<test::FakeUd>(rules)), settings);
 }
 
 TEST(Machine, SaysWhetherAPortCanMulticast) {
-    EXPECT_EQ(multicast_of({}, McastOver::kUdp), "off, works with TUTTI_MCAST_OVER=verbs");
-    EXPECT_EQ(multicast_of({}, McastOver::kVerbs), "where all hosts can");
-    EXPECT_EQ(multicast_of({}, McastOver::kAuto),
+    constexpr McastOver kVerbs{.first = multicast_network_number("verbs")};
+    constexpr McastOver kFaster{.first = 0, .takes_faster = true};
+    EXPECT_EQ(multicast_of({}, {}), "off, works with TUTTI_MCAST_OVER=verbs");
+    EXPECT_EQ(multicast_of({}, kVerbs), "where all hosts can");
+    EXPECT_EQ(multicast_of({}, kFaster),
               "where all hosts can, unless UDP is predicted to be faster");
-    EXPECT_EQ(multicast_of({.receives_max = 100}, McastOver::kAuto),
-              "off: no room for so many receives");
+    EXPECT_EQ(multicast_of({.receives_max = 100}, kFaster), "off: no room for so many receives");
 }
 
 TEST(Machine, SaysWhatProtectsMulticast) {

@@ -42,7 +42,7 @@ class Rank {
         multicast::MulticastOutcome outcome;
         auto made = std::make_unique<multicast::TeamMulticast>(
             context_->process_multicast(),
-            multicast::TeamMulticast::Parts{slice_, transport::fabrics::Fabric::kUdp,
+            multicast::TeamMulticast::Parts{slice_, multicast_network_number("udp"),
                                             Fd(eventfd(0, EFD_CLOEXEC)), nullptr},
             rank, inter_node_->placement(), inter_node_->transport());
         route_ = &made->route();

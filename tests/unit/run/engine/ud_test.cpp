@@ -18,7 +18,7 @@
 
 #include "conformance/fake_ud.h"
 #include "run/engine/context.h"
-#include "run/multicast/fabric_choice.h"
+#include "run/multicast/network_choice.h"
 #include "run/networks/rdma/rdma_network.h"
 #include "run/notes/notes.h"
 #include "sim/script.h"
@@ -145,8 +145,10 @@ TEST(UdMulticast, WhatOneMemberHasNotKeepsAllFromItAndUdpCarries) {
     }
 }
 
-using multicast::Fabric;
 using multicast::Predicted;
+
+constexpr size_t kVerbs = multicast_network_number("verbs");
+constexpr size_t kUdp = multicast_network_number("udp");
 
 // At a rate at which even 8 bytes take longer than any way through this machine.
 constexpr uint64_t kSlowBytesPerS = 1000;
@@ -162,15 +164,14 @@ template <class What>
 void slow_down_udp(UdJob& job, const What& what) {
     for (uint32_t rank = 0; rank < job.ranks; ++rank) {
         engine::Context& context = job.context_of(rank);
-        auto datagrams =
-            transport::fabrics::open_datagrams(Fabric::kUdp, context.settings().mcast, {});
+        auto datagrams = context.process_multicast().network(kUdp).open();
         ASSERT_TRUE(datagrams) << datagrams.error().message;
         transport::carrier::CarrierParams params;
         params.groups_max = 1;
         auto carrier = transport::carrier::Carrier::open(
             params, std::make_unique<SlowDatagrams>(std::move(datagrams.value()), what));
         ASSERT_TRUE(carrier) << carrier.error().message;
-        context.process_multicast().set_carrier(Fabric::kUdp, std::move(carrier.value()));
+        context.process_multicast().set_carrier(kUdp, std::move(carrier.value()));
     }
 }
 
@@ -195,7 +196,7 @@ void expect_one_choice(const std::vector<Told>& infos) {
         EXPECT_EQ(udp, predicted(infos[0], "udp"));
         EXPECT_NE(verbs, Predicted{});
         EXPECT_NE(udp, Predicted{});
-        EXPECT_EQ(multicast::is_udp_faster(verbs, udp), is_udp);
+        EXPECT_EQ(multicast::is_next_faster(verbs, udp), is_udp);
         EXPECT_EQ(info.text("no_verbs"), is_udp ? "UDP is predicted to be faster" : "");
         EXPECT_EQ(info.text("no_udp"), "");
     }
@@ -209,8 +210,7 @@ TEST(UdMulticast, UdpCarriesWhereItIsPredictedFaster) {
     UdJob job(std::vector<Fake>(kRanks, fake), {kOverFaster, "TUTTI_BCAST=multicast"}, 3);
     const auto port_of = [&](uint32_t rank) {
         engine::Context& context = job.context_of(rank);
-        const auto opened = context.process_multicast().open(
-            Fabric::kVerbs, context.settings(), rank, networks::rdma_port_of(context.networks()));
+        const auto opened = context.process_multicast().open(kVerbs, context.settings(), rank);
         return opened.value()->address();
     };
     std::vector<transport::carrier::Address> before;

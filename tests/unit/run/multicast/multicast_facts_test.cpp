@@ -16,6 +16,8 @@ using test::Reported;
 using transport::carrier::Protection;
 
 constexpr uint32_t kHosts = 3;
+constexpr size_t kVerbs = multicast_network_number("verbs");
+constexpr size_t kUdp = multicast_network_number("udp");
 const Whose kWorld{"MPI_COMM_WORLD", 0, 8, kHosts};
 
 // A group as its hosts tell of it.
@@ -28,6 +30,7 @@ struct Group {
         for (uint64_t host = 0; host < kHosts; ++host) {
             MulticastStory& story = stories.emplace_back();
             story.state = State::kOn;
+            story.network = kUdp;
             Carried& carried = story.carried.emplace();
             mcast::ReceiverCounters& received = carried.group.received;
             carried.group.sent.data = 100;
@@ -133,14 +136,14 @@ TEST(MulticastFacts, SayWhatBoundsTheRate) {
 
 TEST(MulticastFacts, SayWhatCarriesThePackets) {
     Group group;
-    group.agreed.no_verbs = "h1: no port";
+    group.agreed.obstacles[kVerbs] = "h1: no port";
     EXPECT_NE(group.text().find(": eth0 (not by verbs: h1: no port), 239.1.2.3:17717, "),
               std::string::npos);
     EXPECT_EQ(group.value("over"), Fact::Value("udp"));
     EXPECT_EQ(group.value("no_verbs"), Fact::Value("h1: no port"));
-    for (MulticastStory& story : group.stories) story.fabric = Fabric::kVerbs;
-    group.agreed.no_verbs.clear();
-    group.agreed.no_udp = "h1: no socket";
+    for (MulticastStory& story : group.stories) story.network = kVerbs;
+    group.agreed.obstacles[kVerbs].clear();
+    group.agreed.obstacles[kUdp] = "h1: no socket";
     EXPECT_NE(group.text().find(": eth0 (not compared with UDP: h1: no socket), 239.1"),
               std::string::npos);
     EXPECT_EQ(group.value("over"), Fact::Value("verbs"));
@@ -148,10 +151,10 @@ TEST(MulticastFacts, SayWhatCarriesThePackets) {
     EXPECT_EQ(group.value("predicted/udp/short_s"), Fact::Value(nullptr));
 }
 
-TEST(MulticastFacts, SayByWhatAFabricWasChosen) {
+TEST(MulticastFacts, SayByWhatANetworkWasChosen) {
     Group group;
-    group.agreed.predicted[static_cast<size_t>(Fabric::kVerbs)] = {40'000, 2'000'000};
-    group.agreed.predicted[static_cast<size_t>(Fabric::kUdp)] = {30'000, 1'000'000};
+    group.agreed.predicted[kVerbs] = {40'000, 2'000'000};
+    group.agreed.predicted[kUdp] = {30'000, 1'000'000};
     EXPECT_NE(group.text().find(
                   ": eth0 (not by verbs: UDP is predicted to be faster) (broadcasts predicted: 8 B "
                   "40 us by verbs, 30 us by UDP; 64 KiB 2 ms by verbs, 1 ms by UDP), 239.1"),

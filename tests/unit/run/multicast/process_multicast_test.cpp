@@ -6,10 +6,10 @@
 namespace tutti::test {
 namespace {
 
-constexpr auto kUdp = multicast::Fabric::kUdp;
+constexpr size_t kUdp = multicast_network_number("udp");
 
 TEST(ProcessMulticast, RemembersWhoDidNotHearWhom) {
-    multicast::ProcessMulticast process;
+    multicast::ProcessMulticast process({});
     EXPECT_FALSE(process.known_failure(kUdp, {1, 2, 3}));
     process.remember_failure(kUdp, {3, 1}, "1 does not hear 3");
     EXPECT_EQ(process.known_failure(kUdp, {3, 2, 1}), "1 does not hear 3");
@@ -19,7 +19,7 @@ TEST(ProcessMulticast, RemembersWhoDidNotHearWhom) {
     // After so many, nothing is tried.
     for (uint64_t host = 4; host < 7; ++host) process.remember_failure(kUdp, {host}, "again");
     EXPECT_EQ(process.known_failure(kUdp, {1, 2}), "again");
-    EXPECT_FALSE(process.known_failure(multicast::Fabric::kVerbs, {1, 3}));
+    EXPECT_FALSE(process.known_failure(multicast_network_number("verbs"), {1, 3}));
     // What was in vain again is not another one, and those who hear each other after all are none.
     process.forget_failures(kUdp, {5, 4});
     EXPECT_FALSE(process.known_failure(kUdp, {1, 2}));
@@ -33,7 +33,7 @@ TEST(ProcessMulticast, RemembersWhoDidNotHearWhom) {
 }
 
 TEST(ProcessMulticast, OneTeamSpeaksForAll) {
-    multicast::ProcessMulticast process;
+    multicast::ProcessMulticast process({});
     for (int stop = 0; stop < 2; ++stop) {
         EXPECT_TRUE(process.falls_silent("h1"));
         EXPECT_FALSE(process.falls_silent("h1"));
@@ -56,7 +56,7 @@ struct Counted : multicast::RecoveryClient {
 };
 
 TEST(ProcessMulticast, LongWaitsAttendToAllTeamsThatAreThere) {
-    multicast::ProcessMulticast process;
+    multicast::ProcessMulticast process({});
     Counted first;
     Counted second;
     process.attend_all();
