@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/text.h"
-#include "run/bootstrap/make_multicast.h"
 #include "run/bootstrap/node_shape.h"
+#include "run/multicast/multicast_maker.h"
 #include "run/networks/ud_multicast/ud_facts.h"
 
 namespace tutti::cli {
@@ -45,7 +45,7 @@ void print_memory(const explain::Scenario& scenario, const topo::Placement& plac
         shared += slice;
     }
     if (scenario.has_multicast) {
-        const size_t ring = bootstrap::multicast_bytes(ranks, placement.nodes());
+        const size_t ring = multicast::shared_bytes(ranks, placement.nodes());
         print_part(ring, "of a node: what came by multicast, until all have taken it");
         shared += ring;
     }

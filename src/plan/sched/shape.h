@@ -3,6 +3,7 @@
 // which a rank may derive its schedule (ARCHITECTURE.md, "What always holds").
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/collectives.h"
@@ -21,6 +22,12 @@ struct Speed {
     uint64_t mbit = 0;        // Mbit/s of long ones
     bool operator==(const Speed&) const = default;
 };
+// What holds for both; one that is not known says nothing.
+constexpr Speed slower(const Speed& one, const Speed& other) {
+    if (one.mbit == 0) return other;
+    if (other.mbit == 0) return one;
+    return {std::max(one.latency_ns, other.latency_ns), std::min(one.mbit, other.mbit)};
+}
 
 // The participants of a schedule are the ranks of a team, or its nodes: then participant i is the
 // node i of the placement, and its block in gather, scatter and allgather holds the blocks of all

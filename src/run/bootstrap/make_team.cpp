@@ -297,9 +297,9 @@ Report TeamMaker::make_multicast() {
         if (wants_multicast(settings)) inter_node.multicast().await();
         return {};
     }
-    const NodeMembers node{node_->circle, team_->members().arena.get(),
-                           team_->members().node_leader};
-    auto made = bootstrap::make_multicast(context_, all_, node, inter_node);
+    const multicast::HostMembers host{node_->circle, team_->members().arena.get(),
+                                      team_->members().node_leader};
+    auto made = bootstrap::make_multicast(context_, all_, host, inter_node);
     if (!made) {
         is_cut_ = true;
         return report_of(made.error());

@@ -26,12 +26,6 @@ MessageMeter::MessageMeter(engine::InterNode& inter_node, Clock& clock, uint32_t
                            uint32_t partner)
     : clock_(clock), pair_(inter_node, own, partner, kLongBytesMax) {}
 
-sched::Speed slower(const sched::Speed& one, const sched::Speed& other) {
-    if (one.mbit == 0) return other;
-    if (other.mbit == 0) return one;
-    return {std::max(one.latency_ns, other.latency_ns), std::min(one.mbit, other.mbit)};
-}
-
 bool MessageMeter::measure(sched::Speed& speed) {
     auto ends = pair_.both().exchange(speed);
     if (!ends) return false;

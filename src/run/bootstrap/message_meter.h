@@ -12,9 +12,6 @@
 
 namespace tutti::bootstrap {
 
-// What holds for both; one that is not known says nothing.
-sched::Speed slower(const sched::Speed& one, const sched::Speed& other);
-
 // One rank's end. Both ends measure at the same time, and nothing else of the team is under way.
 // All memory is made here.
 class MessageMeter {

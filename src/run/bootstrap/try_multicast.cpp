@@ -59,8 +59,9 @@ tutti_status MulticastDuty::run() {
     }));
     if (agreed) {
         const Report report = guarded([&] {
-            const NodeMembers node{talk->circle, members.arena.get(), members.node_leader};
-            auto made = make_multicast(members.context, all, node, inter_node);
+            const multicast::HostMembers host{talk->circle, members.arena.get(),
+                                              members.node_leader};
+            auto made = make_multicast(members.context, all, host, inter_node);
             are_apart = !made;
             if (!made) return report_of(made.error());
             tell_obstacle(members.context, members.name, members.rank, made.value());

@@ -32,6 +32,9 @@ class MulticastLife {
     // What is done to multicasts is done under this lock: threads that wait in calls of other teams
     // help this one on after a failure. Of nothing where the team has no multicast.
     [[nodiscard]] std::unique_lock<std::mutex> hold();
+    [[nodiscard]] ProcessMulticast& process() { return process_; }
+    [[nodiscard]] const topo::Placement& placement() const { return placement_; }
+    [[nodiscard]] std::string host_text(uint32_t node) const { return host_text_(node); }
 
     // ---- it comes; between two calls, on all members alike ----
     // This host's ranks outnumber its processors. Before set().
