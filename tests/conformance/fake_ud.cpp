@@ -78,7 +78,7 @@ struct FakeUd::Node {
     };
 
     size_t number = 0;
-    bool is_gone = false;
+    bool is_open = false;  // it has its endpoint
     UdCard card;
     UdNeed need;
     std::vector<std::byte> memory;
@@ -113,7 +113,7 @@ class FakeUdEndpoint final : public UdEndpoint {
     FakeUdEndpoint(FakeUd& fake, FakeUd::Node& node) : fake_(fake), node_(node) {}
     ~FakeUdEndpoint() override {
         const std::lock_guard guard(fake_.lock_);
-        node_.is_gone = true;
+        node_.is_open = false;
     }
     [[nodiscard]] const UdCard& card() const override { return node_.card; }
     std::span<std::byte> memory() override { return node_.memory; }
@@ -246,7 +246,13 @@ class FakeUdDevice final : public Device {
             return Error{ErrorCode::kMemory, "no room for so many receives"};
         }
         const std::lock_guard guard(fake_->lock_);
-        FakeUd::Node& node = *fake_->nodes_[number_];
+        // Anew, also where one came to nothing or has gone.
+        const FakeUd::Node& before = *fake_->nodes_[number_];
+        if (before.is_open) return Error{ErrorCode::kSystem, "the fake has one at a time"};
+        auto made = std::make_unique<FakeUd::Node>();
+        FakeUd::Node& node = *made;
+        node.number = number_;
+        node.is_held = before.is_held;
         node.card = {port_, kQueuePair, 0};
         node.need = need;
         node.memory.assign(size_t{need.receives} * (kGrhBytes + port_.mtu_bytes) +
@@ -264,7 +270,10 @@ class FakeUdDevice final : public Device {
         node.packet.data.reserve(kGrhBytes + port_.mtu_bytes);
         for (FakeUd::Packet& one : node.overtaken) one.data.reserve(kGrhBytes + port_.mtu_bytes);
         for (Fd& fd : node.told) fd = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-        return std::unique_ptr<UdEndpoint>(std::make_unique<FakeUdEndpoint>(*fake_, node));
+        auto endpoint = std::make_unique<FakeUdEndpoint>(*fake_, node);
+        node.is_open = true;
+        std::swap(fake_->nodes_[number_], made);
+        return std::unique_ptr<UdEndpoint>(std::move(endpoint));
     }
 
   private:
@@ -327,7 +336,7 @@ void FakeUd::send(Node& from, const UdSend& one) {
 
 void FakeUd::carry(const Node& from, Node& to, std::span<const std::byte> data, bool is_group,
                    bool is_urgent) {
-    if (to.is_gone || prng_.below(1'000'000) < rules_.loss_ppm) return;
+    if (!to.is_open || prng_.below(1'000'000) < rules_.loss_ppm) return;
     const auto gid = std::as_bytes(std::span(from.card.port.gid));
     std::array<std::byte, kGrhBytes> head{};
     head.fill(kJunk);

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "conformance/fake_ud.h"
 #include "run/networks/rdma/rdma_network.h"
 #include "unit/failing_memory.h"
 #include "unit/run/engine/fake_network.h"
@@ -34,6 +35,20 @@ class RdmaSurroundings final : public Surroundings {
     FakeNetwork network_;
 };
 
+class UdSurroundings final : public Surroundings {
+  public:
+    explicit UdSurroundings(uint64_t seed)
+        : ports_(std::make_shared<FakeUd>(FakeUdRules{.seed = seed})) {}
+    void settle(engine::Context& process, uint32_t, bool finds_device) override {
+        if (!finds_device) return;
+        networks::rdma::network_of(process.networks()).set_device(FakeUd::add_port(ports_));
+    }
+    std::string fault() override { return ports_->fault(); }
+
+  private:
+    std::shared_ptr<FakeUd> ports_;
+};
+
 // Sockets of this machine.
 class PlainSurroundings final : public Surroundings {
   public:
@@ -49,6 +64,16 @@ const std::vector<NetworkMaker>& networks() {
              return std::make_unique<RdmaSurroundings>(ranks, seed);
          }},
         {"loopback", "TUTTI_LOOPBACK=on", false,
+         [](uint32_t, uint64_t) { return std::make_unique<PlainSurroundings>(); }},
+    };
+    return all;
+}
+
+const std::vector<NetworkMaker>& multicast_networks() {
+    static const std::vector<NetworkMaker> all = {
+        {"verbs", "TUTTI_MCAST_OVER=verbs", true,
+         [](uint32_t, uint64_t seed) { return std::make_unique<UdSurroundings>(seed); }},
+        {"udp", "TUTTI_MCAST_IF=lo", false,
          [](uint32_t, uint64_t) { return std::make_unique<PlainSurroundings>(); }},
     };
     return all;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The networks whose lives the suite runs (lives_test.cpp). A new one is one line in networks().
+// The networks whose lives the suites run: those that carry messages (lives_test.cpp), those that
+// carry multicast (multicast_lives_test.cpp). A new one is one line in networks() or in
+// multicast_networks().
 #pragma once
 
 #include <cstdint>
@@ -26,7 +28,7 @@ class Surroundings {
 };
 
 struct NetworkMaker {
-    std::string name;     // of its row
+    std::string name;     // of its row; of multicast, the word
     const char* setting;  // that asks for it
     bool has_devices = false;
     std::function<std::unique_ptr<Surroundings>(uint32_t ranks, uint64_t seed)> make;
@@ -34,5 +36,6 @@ struct NetworkMaker {
 // For the names of failed tests.
 inline void PrintTo(const NetworkMaker& maker, std::ostream* out) { *out << maker.name; }
 const std::vector<NetworkMaker>& networks();
+const std::vector<NetworkMaker>& multicast_networks();
 
 }  // namespace tutti::test
