@@ -17,8 +17,8 @@
 #include "cli/job_options.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "cli/trial_calls.h"
 #include "lab/check/prove.h"
+#include "lab/check/trial/trial_calls.h"
 #include "plan/algo/plan.h"
 #include "plan/sched/program_text.h"
 #include "plan/select/rules.h"
@@ -51,7 +51,7 @@ struct Wanted {
     std::vector<tutti_collective> collectives;
     std::vector<std::string> algorithms;
     select::Range ranks{1, 16};
-    select::Range hosts{1, kProvedRanksMax};
+    select::Range hosts{1, check::kProvedRanksMax};
 
     [[nodiscard]] bool has(const algo::Algorithm& one) const {
         const auto among = [](const auto& list, const auto& value) {
@@ -67,11 +67,11 @@ Result<Done> read_range(const CommandLine& command_line, std::string_view name,
     if (!text) return Done{};
     auto parsed = select::parse_range(*text, false);
     // An open end is the end of what can be proved.
-    if (parsed && parsed->high == select::Range().high) parsed->high = kProvedRanksMax;
+    if (parsed && parsed->high == select::Range().high) parsed->high = check::kProvedRanksMax;
     if (!parsed || parsed->high == 0 || parsed->low > parsed->high ||
-        parsed->high > kProvedRanksMax) {
+        parsed->high > check::kProvedRanksMax) {
         return wrong_value(name, *text,
-                           fmt::format("a range such as 2..16, up to {}", kProvedRanksMax));
+                           fmt::format("a range such as 2..16, up to {}", check::kProvedRanksMax));
     }
     range = {std::max<uint64_t>(parsed->low, 1), parsed->high};
     return Done{};
@@ -112,23 +112,23 @@ void print_now(const std::string& text) {
     (void)fflush(stdout);
 }
 
-void prove_site(const algo::Algorithm& algorithm, const Site& site, Progress& progress,
+void prove_site(const algo::Algorithm& algorithm, const check::Site& site, Progress& progress,
                 Tally& tally) {
     const auto placement = site.is_round_robin
                                ? topo::Placement::round_robin(site.ranks, site.hosts)
                                : topo::Placement::blocks(site.ranks, site.hosts);
-    for (const Case& one : cases_of(algorithm, placement)) {
+    for (const check::Case& one : check::cases_of(algorithm, placement)) {
         progress.show(fmt::format("{} {}: {} ranks on {} hosts, {} schedules proved",
                                   collective_name(algorithm.collective), algorithm.name, site.ranks,
                                   site.hosts, tally.proved));
-        const auto faults = prove(algorithm, placement, one);
+        const auto faults = check::prove(algorithm, placement, one);
         if (faults.empty()) {
             ++tally.proved;
             continue;
         }
         if (++tally.faulty > kFaultyCasesMax) continue;
         progress.clear();
-        std::string text = fmt::format("{}:\n", case_text(algorithm, site, one));
+        std::string text = fmt::format("{}:\n", check::case_text(algorithm, site, one));
         for (const std::string& line : faults) text += fmt::format("    {}\n", line);
         print_now(text);
     }
@@ -142,9 +142,9 @@ Result<int> prove_all(const Wanted& wanted) {
         if (!wanted.has(algorithm)) continue;
         Tally tally;
         for (uint64_t ranks = wanted.ranks.low; ranks <= wanted.ranks.high; ++ranks) {
-            for (const Site& site :
-                 sites_of(static_cast<uint32_t>(ranks), static_cast<uint32_t>(wanted.hosts.low),
-                          static_cast<uint32_t>(wanted.hosts.high))) {
+            for (const check::Site& site : check::sites_of(
+                     static_cast<uint32_t>(ranks), static_cast<uint32_t>(wanted.hosts.low),
+                     static_cast<uint32_t>(wanted.hosts.high))) {
                 prove_site(algorithm, site, progress, tally);
             }
         }
@@ -189,8 +189,8 @@ Result<Done> add_program(sched::ParsedProgram parsed, const std::string& place,
                          Collective& collective) {
     const sched::Shape& shape = parsed.shape;
     if (collective.programs.empty()) {
-        if (shape.ranks > kProvedRanksMax) {
-            return wrong(fmt::format("{}: more than {} ranks", place, kProvedRanksMax));
+        if (shape.ranks > check::kProvedRanksMax) {
+            return wrong(fmt::format("{}: more than {} ranks", place, check::kProvedRanksMax));
         }
         collective.shape = shape;
         collective.programs.resize(shape.ranks);

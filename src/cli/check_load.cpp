@@ -14,9 +14,9 @@
 #include "cli/fabric_file.h"
 #include "cli/job_options.h"
 #include "cli/scenario_options.h"
-#include "cli/trial_calls.h"
 #include "lab/check/link_load.h"
 #include "lab/check/prove.h"
+#include "lab/check/trial/trial_calls.h"
 #include "lab/explain/scenario.h"
 #include "lab/explain/schedule_cost.h"
 #include "plan/price/bound.h"
@@ -73,15 +73,15 @@ Result<uint64_t> usual_ranks(const CommandLine& command_line, const topo::Topolo
 
 Result<uint32_t> read_ranks(const CommandLine& command_line, const topo::Topology& topology) {
     if (command_line.has("--ranks")) {
-        const auto ranks = command_line.count("--ranks", 1, 1, kProvedRanksMax);
+        const auto ranks = command_line.count("--ranks", 1, 1, check::kProvedRanksMax);
         if (!ranks) return ranks.error();
         return static_cast<uint32_t>(ranks.value());
     }
     const auto ranks = usual_ranks(command_line, topology);
     if (!ranks) return ranks.error();
-    if (ranks.value() > kProvedRanksMax) {
+    if (ranks.value() > check::kProvedRanksMax) {
         return wrong(fmt::format("check: {} hosts; at most {} ranks are proved, see --hosts",
-                                 ranks.value(), kProvedRanksMax));
+                                 ranks.value(), check::kProvedRanksMax));
     }
     return static_cast<uint32_t>(ranks.value());
 }

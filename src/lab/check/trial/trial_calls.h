@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,7 +10,7 @@
 #include "plan/algo/registry.h"
 #include "plan/sched/shape.h"
 
-namespace tutti::cli {
+namespace tutti::check {
 
 // A proof takes time and memory in proportion to all operations of all ranks.
 inline constexpr uint64_t kProvedRanksMax = 4096;
@@ -43,4 +42,4 @@ std::string case_text(const algo::Algorithm& algorithm, const Site& site, const 
 std::vector<std::string> prove(const algo::Algorithm& algorithm, const topo::Placement& placement,
                                const Case& one);
 
-}  // namespace tutti::cli
+}  // namespace tutti::check

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/trial_calls.h"
+#include "lab/check/trial/trial_calls.h"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,8 @@
 #include "lab/check/prove.h"
 #include "lab/explain/scenario.h"
 #include "plan/algo/plan.h"
-#include "plan/select/rules.h"
 
-namespace tutti::cli {
+namespace tutti::check {
 namespace {
 
 // Up to so many ranks every one is tried as root.
@@ -115,7 +114,7 @@ std::string case_text(const algo::Algorithm& algorithm, const Site& site, const 
 std::vector<std::string> prove(const algo::Algorithm& algorithm, const topo::Placement& placement,
                                const Case& one) {
     const algo::Programs programs = algo::make_plans(algorithm, one.shape, placement, one.tuning);
-    return check::prove(one.shape, placement, programs).lines;
+    return prove(one.shape, placement, programs).lines;
 }
 
-}  // namespace tutti::cli
+}  // namespace tutti::check
