@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/bench.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,12 +17,10 @@
 #include "cli/bench_host.h"
 #include "cli/bench_options.h"
 #include "cli/bench_verbs.h"
-#include "lab/bench/bench_buffers.h"
-#include "lab/bench/bench_cell.h"
 #include "lab/bench/bench_curves.h"
 #include "lab/bench/bench_mpi.h"
 #include "lab/bench/bench_report.h"
-#include "plan/algo/registry.h"
+#include "lab/bench/bench_session.h"
 #include "plan/select/fingerprint.h"
 #include "run/site/site.h"
 
@@ -42,107 +39,42 @@ void say_wrong(const std::string& message) {
 // The first rank by the launcher's own count; also where there is no launcher.
 bool speaks_before_init() { return launched_rank().value_or(0) == 0; }
 
-uint32_t cores() {
-    const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? static_cast<uint32_t>(online) : 1;
-}
-
-std::vector<std::string> algorithms_of(tutti_collective collective, const std::string& choice) {
-    if (choice.empty()) return {};
-    if (choice != "all") return {choice};
-    std::vector<std::string> names;
-    for (const algo::Algorithm& algorithm : algo::algorithms()) {
-        if (algorithm.collective != collective) continue;
-        names.emplace_back(algorithm.name);
-        if (algorithm.name == "multicast") {
-            names.push_back(names.back() + std::string(bench::kApart));
-        }
-    }
-    return names;
-}
-
-std::vector<bench::CellOrder> orders(const BenchOptions& options,
-                                     const bench::RanksOfHosts& hosts) {
-    std::vector<bench::CellOrder> all;
-    const uint64_t memory = bench::memory_for_buffers();
-    const std::vector<uint64_t> none{0};
-    for (const tutti_collective collective : options.collectives) {
-        for (const uint64_t bytes : collective == TUTTI_BARRIER ? none : options.bytes) {
-            bench::CellOrder order{collective,      bytes,
-                                   options.batches, options.seconds,
-                                   memory,          algorithms_of(collective, options.algorithm),
-                                   options.late,    options.fresh_buffers,
-                                   options.paper};
-            if (!options.skew) {
-                all.push_back(order);
-                continue;
-            }
-            for (const uint64_t most_ns : options.skew->most_ns) {
-                order.skew = bench::CellSkew{options.skew->skew, most_ns, options.seed, &hosts,
-                                             options.skew->recorded.get()};
-                all.push_back(order);
-            }
-        }
-    }
-    return all;
-}
-
+// A run on this rank: what it says, and the files that the speaking one writes.
 class Session {
   public:
     Session(bench::BenchMpi& mpi, const BenchOptions& options, bool terminal)
         : mpi_(mpi),
           options_(options),
           speaks_(mpi.place().rank == 0),
-          terminal_(terminal && speaks_) {}
+          terminal_(terminal && speaks_),
+          session_(mpi, options, audience_) {}
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
 
     int run(uint64_t warmup_calls);
 
   private:
-    void say(const std::string& text) {
+    void say(const std::string& text) const {
         if (!speaks_) return;
-        clear_progress();
         std::fwrite(text.data(), 1, text.size(), stdout);
         std::fflush(stdout);
     }
-    void show_progress(const std::string& line) {
+    void show_progress(const std::string& line) const {
         if (!terminal_) return;
         std::fprintf(stderr, "\r\033[K%s", line.c_str());
         std::fflush(stderr);
     }
-    void clear_progress() { show_progress(""); }
-    int measure_all(bench::SharedPage& page);
     bool output_is_possible();
     int write_all();
-    [[nodiscard]] std::string misfit() const;
 
     bench::BenchMpi& mpi_;
     const BenchOptions& options_;
     const bool speaks_;
     const bool terminal_;
-    uint64_t number_ = 0;
-    bench::RanksOfHosts hosts_;  // where calls are skewed
-    bench::BenchRun report_;
+    const bench::BenchAudience audience_{[this](const std::string& text) { say(text); },
+                                         [this](const std::string& line) { show_progress(line); }};
+    bench::BenchSession session_;
 };
-
-int Session::measure_all(bench::SharedPage& page) {
-    const std::vector<bench::CellOrder> all = orders(options_, hosts_);
-    for (size_t i = 0; i < all.size(); ++i) {
-        bench::Cell next;
-        next.collective = all[i].collective;
-        next.bytes = all[i].bytes;
-        show_progress(bench::progress_line(i, all.size(), next));
-        const auto cell = bench::measure_cell(mpi_, page, all[i], number_);
-        if (!cell) {
-            clear_progress();
-            if (speaks_) say_wrong(cell.error().message);
-            return kExitFailed;
-        }
-        say(bench::table_row(report_, cell.value()));
-        report_.cells.push_back(cell.value());
-    }
-    clear_progress();
-    return 0;
-}
 
 // What is to be written, each with its option.
 std::vector<std::pair<std::string, std::string>> files_of(const BenchOptions& options) {
@@ -167,31 +99,12 @@ bool Session::output_is_possible() {
     return possible != 0;
 }
 
-// What the command line asks of this job and it has not.
-std::string Session::misfit() const {
-    if (report_.has_algorithms && !report_.has_tutti) {
-        return "--algorithm: Tutti is not here; start with `tutti run -- mpirun ...`";
-    }
-    if (report_.fresh_buffers && !bench::caches_can_be_flushed()) {
-        return "--buffers fresh: on this processor no program can empty the caches";
-    }
-    if (report_.late && report_.late->rank >= report_.ranks) {
-        return "--late " + std::to_string(report_.late->rank) + ": there are " +
-               std::to_string(report_.ranks) + " ranks, counted from 0";
-    }
-    if (report_.skew && report_.skew->skew == adapt::Skew::kNode && hosts_.count() == 1) {
-        return "--skew node: all ranks are on one host";
-    }
-    if (report_.skew) return report_.skew->obstacle(report_.ranks);
-    return {};
-}
-
 int Session::write_all() {
     if (!speaks_) return 0;
     int status = 0;
     for (const auto& [option, file] : files_of(options_)) {
-        const std::string text =
-            file == options_.svg ? bench::draw_curves(report_) : bench::to_json(report_);
+        const std::string text = file == options_.svg ? bench::draw_curves(session_.found())
+                                                      : bench::to_json(session_.found());
         const std::string problem = files::write_whole(file, text);
         if (problem.empty()) continue;
         say_wrong(option + printable(file) + ": " + problem);
@@ -201,32 +114,15 @@ int Session::write_all() {
 }
 
 int Session::run(uint64_t warmup_calls) {
-    report_.library = select::mpi_of(mpi_.library_version());
-    report_.ranks = mpi_.place().size;
-    report_.cores = cores();
-    report_.has_tutti = mpi_.has_tutti();
-    report_.late = options_.late;
-    report_.skew = options_.skew;
-    report_.seed = options_.seed;
-    if (options_.skew) hosts_ = bench::hosts_of(mpi_);
-    report_.fresh_buffers = options_.fresh_buffers;
-    if (options_.paper) report_.paper_runs = options_.batches;
-    report_.has_algorithms = !options_.algorithm.empty();
-    if (auto problem = misfit(); !problem.empty()) {
+    if (auto problem = session_.misfit(); !problem.empty()) {
         if (speaks_) say_wrong(problem);
         return kExitUsage;
     }
     if (!files_of(options_).empty() && !output_is_possible()) return kExitUsage;
-    bench::SharedPage page(mpi_);
-    bench::warm_up(mpi_, warmup_calls, number_);
-    if (report_.ranks > report_.cores) report_.yield_barrier_us = page.yield_barrier_us(mpi_);
-    const auto before_us = page.flag_us(mpi_);
-    if (before_us) report_.flag = {*before_us, *before_us};
-    say(bench::table_head(report_));
-    const int status = measure_all(page);
-    if (status != 0) return status;
-    if (const auto after_us = page.flag_us(mpi_)) report_.flag->after_us = *after_us;
-    say(bench::table_foot(report_));
+    if (const auto done = session_.run(warmup_calls); !done) {
+        if (speaks_) say_wrong(done.error().message);
+        return kExitFailed;
+    }
     return write_all();
 }
 

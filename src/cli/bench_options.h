@@ -2,33 +2,19 @@
 // The command line of `tutti bench`.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
-#include "lab/bench/bench_method.h"
-#include "tutti/tutti.h"
+#include "lab/bench/bench_session.h"
 
 namespace tutti::cli {
 
-struct BenchOptions {
+struct BenchOptions : bench::BenchPlan {
     bool help = false;
-    std::vector<tutti_collective> collectives;
-    std::vector<uint64_t> bytes;  // of one block; multiples of 8
-    std::string json;             // empty: none
-    uint64_t batches = 100;       // of each side, at most
-    double seconds = 1.0;         // for each line of the table, about
-    std::string algorithm;  // as TUTTI_ALLREDUCE takes it, or "all"; empty: by the rules alone
-    std::optional<bench::LateRank> late;
-    std::optional<bench::SkewOptions> skew;
-    uint64_t seed = 1;  // of the delays
-    std::string svg;    // curves over the delays; empty: none
-    bool fresh_buffers = false;
-    bool paper = false;  // measure by that method; `batches` are its runs, and `seconds` no limit
+    std::string json;  // empty: none
+    std::string svg;   // curves over the delays; empty: none
 };
 
 // arguments: what follows the word "bench".
