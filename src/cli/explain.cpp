@@ -387,9 +387,10 @@ Result<Done> explain(const CommandLine& command_line) {
     const bool is_assumed =
         !read.value().job.cluster && std::ranges::none_of(fabric_options(), is_given);
     fmt::print("on:    {}{}\n", named.value().text, is_assumed ? ", assumed" : "");
-    std::optional<RdmaMemory> rdma;
-    if (shape.networks.has(kRdma)) {
-        rdma = print_rdma(shape, placement, choice.value(), scenario.settings.verbs);
+    std::optional<explain::RdmaUse> rdma;
+    if (shape.networks.has(explain::kRdma)) {
+        rdma = explain::rdma_use(shape, placement, choice.value());
+        print_rdma(*rdma, scenario.settings.verbs);
     }
     if (read.value().job.cluster && is_plan) {
         print_links(named.value(), shape, placement, choice.value());

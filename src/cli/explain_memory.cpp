@@ -31,7 +31,7 @@ size_t slice_bytes(const Settings& settings, uint32_t ranks) {
 }  // namespace
 
 void print_memory(const explain::Scenario& scenario, const topo::Placement& placement,
-                  const std::optional<RdmaMemory>& rdma) {
+                  const std::optional<explain::RdmaUse>& rdma) {
     const uint32_t ranks = placement.members_max();
     const size_t who = placement.bytes();
     size_t shared = 0;
@@ -54,17 +54,18 @@ void print_memory(const explain::Scenario& scenario, const topo::Placement& plac
             rdma->bytes,
             fmt::format(
                 "of a rank, registered: messages to {} others{}", rdma->peers,
-                is_too_much(*rdma, scenario.settings.verbs) ? "; beyond TUTTI_VERBS_MEMORY" : ""));
+                rdma->is_too_much(scenario.settings.verbs) ? "; beyond TUTTI_VERBS_MEMORY" : ""));
         own += rdma->bytes;
     }
     print_part(who, "of a rank: the placement of all ranks");
     print_part(own + shared / ranks, "a rank in all, with its part of its node's");
     if (scenario.has_multicast && ud_multicast::is_wanted(scenario.settings.mcast)) {
-        const auto registered = ud_multicast::registered_for(kRdmaMtuBytes);
+        const auto registered = ud_multicast::registered_for(explain::kRdmaMtuBytes);
         print_part(registered.bytes,
                    fmt::format("registered by one process of a node, for the multicast of all its "
                                "communicators: {} receives and {} sends, packets of {}",
-                               registered.receives, registered.sends, format_bytes(kRdmaMtuBytes)));
+                               registered.receives, registered.sends,
+                               format_bytes(explain::kRdmaMtuBytes)));
     }
 }
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/topo/placement.h"
-#include "cli/explain_rdma.h"
+#include "lab/explain/rdma_use.h"
 #include "lab/explain/scenario.h"
 
 namespace tutti::cli {
@@ -14,6 +14,6 @@ namespace tutti::cli {
 // of the rank with most. By the functions by which teams are made; nothing is measured.
 // rdma: none where messages do not go so.
 void print_memory(const explain::Scenario& scenario, const topo::Placement& placement,
-                  const std::optional<RdmaMemory>& rdma);
+                  const std::optional<explain::RdmaUse>& rdma);
 
 }  // namespace tutti::cli
