@@ -38,11 +38,9 @@ Group::Group(const Params& params)
       inbox_(params),
       watch_(params),
       prober_(params),
-      work_(size_t{kWorkKinds} * params.members),
-      is_queued_(size_t{kWorkKinds} * params.members),
-      heard_(params.members),
-      flushes_left_(params.members - 1u),
-      copied_(params.packet_bytes_max),
+      work_(params.members),
+      detour_(params),
+      copies_(params),
       bytes_per_s_(params.bytes_per_s) {
     streams_.reserve(params.members);
     for (Member member = 0; member < params.members; ++member)
@@ -57,7 +55,7 @@ void Group::close_team(uint64_t now_ns, uint32_t team) {
 }
 
 bool Group::write(uint64_t now_ns, Outgoing& message) {
-    TUTTI_ASSERT(!is_writing_ended_, "the client has ended writing");
+    TUTTI_ASSERT(!detour_.is_writing_ended(), "the client has ended writing");
     if (failure()) return false;
     return sender_.write(now_ns, message);
 }
@@ -86,14 +84,9 @@ void Group::release(uint64_t now_ns, PostId id) {
     if (sender != kNobody) refresh_waits(now_ns, sender);
 }
 
-std::optional<Member> Group::given_up() const {
-    if (dead_ == kNobody) return {};
-    return dead_;
-}
-
 std::optional<Member> Group::failure() const {
-    if (phase_ != Failure::Phase::kOver) return {};
-    return dead_;
+    if (!detour_.is_over()) return {};
+    return detour_.dead();
 }
 
 std::optional<Member> Group::contradicted() const {
@@ -104,7 +97,7 @@ std::optional<Member> Group::contradicted() const {
 // On the detour each packet to everybody leaves once to all and once to each of the others.
 void Group::set_rate(uint64_t bytes_per_s) {
     bytes_per_s_ = bytes_per_s;
-    const uint64_t copies = dead_ == kNobody ? 1 : params_.members;
+    const uint64_t copies = detour_.has_begun() ? params_.members : 1u;
     sender_.set_rate((bytes_per_s + copies - 1) / copies);
 }
 
@@ -130,14 +123,14 @@ bool Group::on_packet(uint64_t now_ns, std::span<const std::byte> bytes, uint64_
         // Who still works does not know yet.
         const auto* notice = std::get_if<Failure>(&packet->body);
         if (!notice || notice->phase != Failure::Phase::kOver) {
-            add_work(Work::kTell, packet->sender);
+            work_.add(Work::kTell, packet->sender);
         }
         return true;
     }
     packet_bytes_ = bytes.size();
     arrival_ns_ = std::min(arrival_ns, now_ns);
     // What came to this member alone says nothing of what the switches copy.
-    if (dead_ != kNobody || is_to_everybody(packet->body)) watch_.heard(now_ns, packet->sender);
+    if (detour_.has_begun() || is_to_everybody(packet->body)) watch_.heard(now_ns, packet->sender);
     std::visit([&](const auto& body) { on_body(now_ns, packet->sender, body); }, packet->body);
     return true;
 }
@@ -171,7 +164,7 @@ void Group::on_body(uint64_t now_ns, Member from, const Data& data) {
 
 void Group::on_body(uint64_t now_ns, Member from, const Heartbeat& beat) {
     // Those by which members answer on the detour never ask.
-    if (dead_ == kNobody) streams_[from].continuity.on_heartbeat(beat);
+    if (!detour_.has_begun()) streams_[from].continuity.on_heartbeat(beat);
     if (!streams_[from].continuity.is_whole()) contradicted_ = from;
     streams_[from].receiver.reveal(now_ns, beat.end, prng_);
     if (beat.asks) streams_[from].acks.on_asked(beat.end);
@@ -221,12 +214,12 @@ void Group::on_body(uint64_t now_ns, Member from, const Ack& ack) {
 }
 
 void Group::on_body(uint64_t now_ns, Member from, const Ask& ask) {
-    if (dead_ == kNobody) {
+    if (!detour_.has_begun()) {
         sender_.on_ask(now_ns);
     } else {
         // With a copy for each, one answer to everybody would be as many as there are members.
-        add_work(Work::kBeat, from);
-        add_work(Work::kTell, from);
+        work_.add(Work::kBeat, from);
+        work_.add(Work::kTell, from);
     }
     if (ask.stream < params_.members && ask.stream != params_.member) {
         // Perhaps the stream's own heartbeats do not come here, or this member's acknowledgement of
@@ -242,15 +235,11 @@ void Group::on_body(uint64_t now_ns, Member from, const Failure& notice) {
         ++counters_.packets_malformed;
         return;
     }
-    if (dead_ == kNobody) give_up(now_ns, notice.dead);
-    Heard& heard = heard_[from];
-    heard.notice = true;
+    if (!detour_.has_begun()) give_up(now_ns, notice.dead);
+    const bool is_flushed = detour_.hear(from, notice.phase);
     if (notice.phase == Failure::Phase::kOver) {
-        heard.is_over = true;
         fail(now_ns);
-    } else if (notice.phase == Failure::Phase::kFlushed && !heard.is_flushed) {
-        heard.is_flushed = true;
-        --flushes_left_;
+    } else if (is_flushed) {
         watch_.end_wait(from);
         refresh_flush(now_ns);
     }
@@ -278,8 +267,8 @@ void Group::refresh(uint64_t now_ns, Member member) {
         stream.acks.set_own({received_end, receiver.granted_end(inbox_.pooled_packets(member)),
                              inbox_.placed_end(member, received_end)});
         stream.ack_ns = stream.acks.due_ns(now_ns);
-        if (stream.ack_ns <= now_ns) add_work(Work::kAck, member);
-        if (receiver.nak_ns() <= now_ns) add_work(Work::kNak, member);
+        if (stream.ack_ns <= now_ns) work_.add(Work::kAck, member);
+        if (receiver.nak_ns() <= now_ns) work_.add(Work::kNak, member);
         schedule(now_ns, stream);
     }
     refresh_waits(now_ns, member);
@@ -322,8 +311,8 @@ void Group::tick_streams(uint64_t now_ns) {
     for (Member member = 0; member < params_.members; ++member) {
         Stream& stream = streams_[member];
         const uint64_t nak_ns = stream.receiver.nak_ns();
-        if (stream.ack_ns <= now_ns) add_work(Work::kAck, member);
-        if (nak_ns <= now_ns) add_work(Work::kNak, member);
+        if (stream.ack_ns <= now_ns) work_.add(Work::kAck, member);
+        if (nak_ns <= now_ns) work_.add(Work::kNak, member);
         schedule(now_ns, stream);
     }
 }
@@ -341,7 +330,7 @@ void Group::tick_watch(uint64_t now_ns) {
         const Watch::Finding finding = watch_.check(now_ns, member);
         if (finding == Watch::Finding::kNothing) return;
         if (finding == Watch::Finding::kDead) {
-            if (dead_ != kNobody) {
+            if (detour_.has_begun()) {
                 fail(now_ns);
                 return;
             }
@@ -349,69 +338,47 @@ void Group::tick_watch(uint64_t now_ns) {
             continue;
         }
         // One that still waits to be sent has not been left unanswered.
-        if (!add_work(Work::kAsk, member)) watch_.take_back_ask(member);
+        if (!work_.add(Work::kAsk, member)) watch_.take_back_ask(member);
     }
 }
 
 // ---------------------------------------------------------------- the end
 
 void Group::give_up(uint64_t now_ns, Member dead) {
-    dead_ = dead;
+    TUTTI_ASSERT(!detour_.has_begun(), "a group is given up once");
+    detour_.name(dead);
     set_rate(bytes_per_s_);
     // Who cannot say that all is done is waited for, whatever else this member wants.
     for (Member member = 0; member < params_.members; ++member) {
         if (member != params_.member) watch_.wait(now_ns, member);
     }
     watch_.restart(now_ns);
-    begin_notices(now_ns, params_.timing.notices);
+    detour_.begin_telling(now_ns, prng_);
 }
 
 void Group::abandon(uint64_t now_ns, Member dead) {
     if (failure()) return;
-    if (dead_ == kNobody) dead_ = dead;
+    detour_.name(dead);
     fail(now_ns);
 }
 
 void Group::end_writing(uint64_t now_ns) {
-    TUTTI_ASSERT(dead_ != kNobody, "a group that works may be written to at any time");
-    is_writing_ended_ = true;
+    TUTTI_ASSERT(detour_.has_begun(), "a group that works may be written to at any time");
+    detour_.end_writing();
     refresh_flush(now_ns);
 }
 
 // All that this member wrote is at its place, and then all that all members wrote.
 void Group::refresh_flush(uint64_t now_ns) {
-    if (!is_writing_ended_ || failure()) return;
-    if (phase_ == Failure::Phase::kDetour && sender_.placed_end() == sender_.written_end()) {
-        phase_ = Failure::Phase::kFlushed;
-        begin_notices(now_ns, 1);  // whoever has not heard it asks
-    }
-    if (phase_ == Failure::Phase::kFlushed && flushes_left_ == 0) fail(now_ns);
+    const bool is_placed = sender_.placed_end() == sender_.written_end();
+    if (detour_.advance(now_ns, is_placed, prng_)) fail(now_ns);
 }
 
+// What was still to be done on the detour nobody needs any more.
 void Group::fail(uint64_t now_ns) {
-    const Failure::Phase phase_before = phase_;
-    // What was still to be done on the detour nobody needs any more.
-    phase_ = Failure::Phase::kOver;
-    work_count_ = 0;
-    is_queued_.assign(is_queued_.size(), false);
-    copied_for_ = kNobody;
-    const bool is_agreed = phase_before == Failure::Phase::kFlushed && flushes_left_ == 0;
-    begin_notices(now_ns, is_agreed ? 1 : params_.timing.notices);
-}
-
-void Group::begin_notices(uint64_t now_ns, uint32_t count) {
-    notices_left_ = count;
-    notice_interval_ns_ = params_.timing.notice_ns;
-    notice_ns_ = now_ns + prng_.below(params_.timing.notice_ns);
-}
-
-size_t Group::next_notice(uint64_t now_ns, std::span<std::byte> out, Member& to) {
-    if (notice_ns_ > now_ns) return 0;
-    --notices_left_;
-    notice_ns_ = notices_left_ > 0 ? now_ns + notice_interval_ns_ : kNever;
-    notice_interval_ns_ *= 2;
-    to = kEverybody;
-    return mcast::write({params_.group, params_.member, notice()}, out);
+    work_.clear();
+    copies_.call_off();
+    detour_.end(now_ns, prng_);
 }
 
 GroupCounters Group::counters() const {

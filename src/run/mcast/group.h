@@ -15,7 +15,7 @@
 //
 // A member that is not heard any more makes all give the group up: from then on packets to
 // everybody go to each member by itself, which still works where switches have stopped to replicate
-// (a detour). The client begins nothing new and says end_writing(); when all that anybody wrote is
+// (detour.h). The client begins nothing new and says end_writing(); when all that anybody wrote is
 // at its place, or a member does not answer on the detour either, the group has failed.
 //
 // Invariants: those of the machines (sender.h, receiver.h, inbox.h, ack_node.h); each packet that a
@@ -35,6 +35,9 @@
 #include "base/result.h"
 #include "run/mcast/ack_node.h"
 #include "run/mcast/continuity.h"
+#include "run/mcast/detour.h"
+#include "run/mcast/detour_copies.h"
+#include "run/mcast/group_work.h"
 #include "run/mcast/inbox.h"
 #include "run/mcast/packet.h"
 #include "run/mcast/params.h"
@@ -120,7 +123,7 @@ class Group {
     // Fails at once, without the detour: nothing that comes is to be believed any more.
     void abandon(uint64_t now_ns, Member dead);
     // The member that was not heard: the group is on the detour, or has failed.
-    [[nodiscard]] std::optional<Member> given_up() const;
+    [[nodiscard]] std::optional<Member> given_up() const { return detour_.dead(); }
     // Given up, and nothing more will be written here.
     void end_writing(uint64_t now_ns);
     void start_probe(uint64_t now_ns) { prober_.start(now_ns); }
@@ -135,11 +138,6 @@ class Group {
     [[nodiscard]] const Params& params() const { return params_; }
 
   private:
-    // kBeat and kTell answer one who asks on the detour: up to where the own stream reaches, and
-    // how far this member has come.
-    enum class Work : uint8_t { kAck, kNak, kAsk, kBeat, kTell };
-    static constexpr uint32_t kWorkKinds = 5;
-
     struct Stream {
         Stream(const Params& params, Member stream)
             : receiver(params, stream),
@@ -158,11 +156,6 @@ class Group {
         bool waits_for_sender = false;
         std::array<bool, kFanOutMax> waits_for_child{};
     };
-    struct Item {
-        Work work;
-        Member member;
-    };
-
     explicit Group(const Params& params);
 
     void on_body(uint64_t now_ns, Member from, const Data& data);
@@ -178,8 +171,6 @@ class Group {
     void refresh(uint64_t now_ns, Member stream);
     void refresh_waits(uint64_t now_ns, Member stream);
     void set_wait(uint64_t now_ns, bool& waits, bool wanted, Member member);
-    // False if it is queued already.
-    bool add_work(Work work, Member member);
     size_t do_work(uint64_t now_ns, std::span<std::byte> out, Member& to);
     size_t write_ack(Member stream, std::span<std::byte> out, Member& to);
     size_t write_ask(Member member, std::span<std::byte> out, Member& to);
@@ -189,13 +180,9 @@ class Group {
     void tick_watch(uint64_t now_ns);
     size_t next_unnumbered(uint64_t now_ns, std::span<std::byte> out, Member& to);
     size_t generate(uint64_t now_ns, std::span<std::byte> out, Member& to);
-    size_t next_copy(std::span<std::byte> out, Member& to);
-    [[nodiscard]] bool is_copied_to(Member member) const;
-    [[nodiscard]] Failure notice() const { return {dead_, phase_}; }
+    size_t write_notice(std::span<std::byte> out, Member& to);
     void refresh_flush(uint64_t now_ns);
     void fail(uint64_t now_ns);
-    void begin_notices(uint64_t now_ns, uint32_t count);
-    size_t next_notice(uint64_t now_ns, std::span<std::byte> out, Member& to);
 
     Params params_;
     Prng prng_;
@@ -205,35 +192,16 @@ class Group {
     Watch watch_;
     Prober prober_;
     Gate gate_;
-    std::vector<Item> work_;  // a ring; each kind once a member
-    uint32_t work_first_ = 0;
-    uint32_t work_count_ = 0;
-    std::vector<bool> is_queued_;
+    GroupWork work_;
     uint64_t streams_ns_ = kNever;  // the earliest deadline of any stream, or earlier
     uint32_t missing_streams_ = 0;
     size_t packet_bytes_ = 0;  // of the packet being handled
     uint64_t arrival_ns_ = 0;  // the same
-    // After it was given up.
-    Member dead_ = kNobody;
     Member contradicted_ = kNobody;
-    Failure::Phase phase_ = Failure::Phase::kDetour;
-    bool is_writing_ended_ = false;
-    struct Heard {
-        bool notice = false;  // it knows
-        bool is_flushed = false;
-        bool is_over = false;
-    };
-    std::vector<Heard> heard_;       // of failure, by member
-    uint32_t flushes_left_ = 0;      // of the others
-    std::vector<std::byte> copied_;  // a packet to everybody, on its way to each
-    size_t copied_bytes_ = 0;
-    bool is_notice_copied_ = false;  // it is a notice
-    Member copied_for_ = kNobody;    // that is next to get it, if it needs it
-    uint64_t packets_ = 0;           // sent so far
+    Detour detour_;  // after it was given up
+    DetourCopies copies_;
+    uint64_t packets_ = 0;  // sent so far
     uint64_t bytes_per_s_ = 0;
-    uint64_t notice_ns_ = kNever;
-    uint64_t notice_interval_ns_ = 0;
-    uint32_t notices_left_ = 0;
     GroupCounters counters_;
 };
 

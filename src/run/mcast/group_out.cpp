@@ -8,27 +8,14 @@
 
 namespace tutti::mcast {
 
-bool Group::add_work(Work work, Member member) {
-    const size_t index = static_cast<size_t>(work) * params_.members + member;
-    if (is_queued_[index]) return false;
-    is_queued_[index] = true;
-    TUTTI_ASSERT(work_count_ < work_.size(), "work is queued twice");
-    work_[(work_first_ + work_count_) % work_.size()] = {work, member};
-    ++work_count_;
-    return true;
-}
-
 size_t Group::do_work(uint64_t now_ns, std::span<std::byte> out, Member& to) {
-    while (work_count_ > 0) {
-        const auto [work, member] = work_[work_first_];
-        work_first_ = (work_first_ + 1) % static_cast<uint32_t>(work_.size());
-        --work_count_;
-        is_queued_[static_cast<size_t>(work) * params_.members + member] = false;
+    while (!work_.is_empty()) {
+        const auto [work, member] = work_.pop();
         if (work == Work::kAsk) return write_ask(member, out, to);
         if (work == Work::kAck) return write_ack(member, out, to);
         if (work == Work::kTell) {
             to = member;
-            return mcast::write({params_.group, params_.member, notice()}, out);
+            return mcast::write({params_.group, params_.member, detour_.notice()}, out);
         }
         if (work == Work::kBeat) {
             to = member;
@@ -38,7 +25,7 @@ size_t Group::do_work(uint64_t now_ns, std::span<std::byte> out, Member& to) {
         Receiver& receiver = streams_[member].receiver;
         const size_t bytes = receiver.write_nak(now_ns, out, prng_);
         // More gaps than one NAK holds.
-        if (receiver.nak_ns() <= now_ns) add_work(Work::kNak, member);
+        if (receiver.nak_ns() <= now_ns) work_.add(Work::kNak, member);
         schedule(now_ns, streams_[member]);
         to = kEverybody;
         if (bytes > 0) return bytes;
@@ -81,9 +68,9 @@ size_t Group::write_ack(Member member, std::span<std::byte> out, Member& to) {
 
 uint64_t Group::next_deadline() const {
     if (packets_ == params_.packets_max) return kNever;
-    if (failure()) return notice_ns_;
+    if (failure()) return detour_.next_ns();
     return std::min(
-        {streams_ns_, watch_.next_ns(), sender_.next_ns(), prober_.next_ns(), notice_ns_});
+        {streams_ns_, watch_.next_ns(), sender_.next_ns(), prober_.next_ns(), detour_.next_ns()});
 }
 
 size_t Group::next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to) {
@@ -93,48 +80,31 @@ size_t Group::next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to)
     if (bytes > 0) number(out, ++packets_, to);
     if (packets_ < params_.packets_max || failure()) return bytes;
     // The others notice that nothing comes any more.
-    if (dead_ == kNobody) dead_ = params_.member;
+    detour_.name(params_.member);
     fail(now_ns);
     return bytes;
 }
 
 size_t Group::next_unnumbered(uint64_t now_ns, std::span<std::byte> out, Member& to) {
-    if (copied_for_ != kNobody) {
-        if (const size_t bytes = next_copy(out, to); bytes > 0) return bytes;
+    if (copies_.is_under_way()) {
+        const auto must_tell = [this](Member member) { return detour_.must_tell(member); };
+        if (const size_t bytes = copies_.next(out, to, must_tell); bytes > 0) return bytes;
     }
-    const size_t bytes = generate(now_ns, out, to);
-    if (bytes == 0 || to != kEverybody || dead_ == kNobody) return bytes;
+    const bool is_notice = detour_.take_notice(now_ns);
+    const size_t bytes = is_notice ? write_notice(out, to) : generate(now_ns, out, to);
     // The one to everybody goes first: perhaps it is the ways to single members that are cut off.
-    std::copy_n(out.begin(), bytes, copied_.begin());
-    copied_bytes_ = bytes;
-    copied_for_ = 0;
+    if (bytes > 0 && to == kEverybody && detour_.has_begun()) {
+        copies_.begin(out.first(bytes), is_notice);
+    }
     return bytes;
 }
 
-// 0: nobody needs one any more.
-size_t Group::next_copy(std::span<std::byte> out, Member& to) {
-    while (copied_for_ < params_.members && !is_copied_to(copied_for_)) ++copied_for_;
-    if (copied_for_ >= params_.members) {
-        copied_for_ = kNobody;
-        return 0;
-    }
-    to = copied_for_++;
-    std::copy_n(copied_.begin(), copied_bytes_, out.begin());
-    return copied_bytes_;
-}
-
-// What each member needs to hear of each other one is that it is flushed; of the rest one voice is
-// enough.
-bool Group::is_copied_to(Member member) const {
-    if (member == params_.member) return false;
-    if (!is_notice_copied_ || phase_ == Failure::Phase::kFlushed) return true;
-    return phase_ == Failure::Phase::kOver ? !heard_[member].is_over : !heard_[member].notice;
+size_t Group::write_notice(std::span<std::byte> out, Member& to) {
+    to = kEverybody;
+    return mcast::write({params_.group, params_.member, detour_.notice()}, out);
 }
 
 size_t Group::generate(uint64_t now_ns, std::span<std::byte> out, Member& to) {
-    const size_t notice_bytes = next_notice(now_ns, out, to);
-    is_notice_copied_ = notice_bytes > 0;
-    if (notice_bytes > 0) return notice_bytes;
     if (failure()) return do_work(now_ns, out, to);
     if (const size_t bytes = do_work(now_ns, out, to); bytes > 0) return bytes;
     if (const size_t bytes = prober_.next_packet(now_ns, out, to); bytes > 0) return bytes;
