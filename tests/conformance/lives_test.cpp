@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What message_network.h promises, for every network, under seeds: teams are made and end, one
-// after the other, in processes that may lack a device or memory, or cannot talk to each other.
-// Members are threads.
+// after the other, in processes that may lack a device or memory, cannot talk to each other, or
+// whose sockets move less than they are asked for. Members are threads.
 #include "conformance/lives.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -21,6 +22,7 @@
 #include "sim/seeds.h"
 #include "unit/failing_memory.h"
 #include "unit/run/engine/crew.h"
+#include "unit/short_transfers.h"
 
 namespace tutti::test {
 namespace {
@@ -41,7 +43,8 @@ struct Life {
     bool for_good = false;
     bool is_crowded = false;
     bool is_in_turn = false;
-    uint64_t seed = 0;  // of its messages
+    bool is_short = false;  // sockets take and give less than they could
+    uint64_t seed = 0;      // of its messages
 };
 
 struct Outcome {
@@ -107,6 +110,8 @@ Result<Done> Member::make(const Life& life, Meeting::Seat& seat) {
 
 void Member::live(const Life& life, Meeting& meeting, Outcome& outcome) {
     Meeting::Seat seat{&meeting, rank_};
+    std::optional<ShortTransfers> transfers;
+    if (life.is_short) transfers.emplace(life.seed + rank_);
     team_ = network_.make_team(placement_, rank_);
     const auto made = make(life, seat);
     outcome.is_made = static_cast<bool>(made);
@@ -215,6 +220,7 @@ Life life_of(Prng& prng, uint32_t ranks) {
     life.is_crowded = prng.below(2) == 0;
     life.is_in_turn = prng.below(2) == 0;
     life.seed = prng.next();
+    life.is_short = prng.below(4) == 0;
     return life;
 }
 

@@ -18,6 +18,11 @@
 #include <iterator>
 #include <thread>
 
+#include "base/prng.h"
+#include "base/read_whole.h"
+#include "sim/seeds.h"
+#include "unit/short_transfers.h"
+
 namespace tutti::files {
 namespace {
 
@@ -302,6 +307,19 @@ TEST_F(WholeFile, AFolderIsWrittenWholeOrNotAtAll) {
     const std::vector<NamedText> twice{{"a", "one"}, {"a", "two"}};
     EXPECT_EQ(write_whole_folder(file("other"), twice), std::strerror(EEXIST));
     EXPECT_EQ(files(), 3);
+}
+
+// The system may write and read less than it is asked for, or be interrupted by a signal.
+TEST_F(WholeFile, IsWholeThoughSystemCallsMoveLess) {
+    test::for_each_seed(100, [&](uint64_t seed) {
+        Prng prng(seed);
+        std::string text(prng.below(200'000), '\0');
+        for (char& letter : text) letter = static_cast<char>('a' + prng.below(26));
+        const test::ShortTransfers transfers(seed);
+        ASSERT_EQ(write_whole(file("short"), text), "");
+        EXPECT_EQ(read_whole(file("short"), text.size()), text);
+        EXPECT_EQ(files(), 1);
+    });
 }
 
 }  // namespace
