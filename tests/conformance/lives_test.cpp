@@ -236,6 +236,8 @@ void expect_alike(const Life& life, std::span<const Outcome> all,
             const uint32_t other = life.mishap == Mishap::kNoMemory && life.victim == 0 ? 1u : 0u;
             EXPECT_EQ(one.why, all[other].why);
         }
+        // Of a member that cannot go on the others hear, and do not wait in vain.
+        EXPECT_EQ(one.why.find("no message of"), std::string::npos) << one.why;
         EXPECT_EQ(one.row.subject.empty(), false);
         EXPECT_TRUE(std::ranges::is_sorted(one.peers));
         for (const uint32_t peer : one.peers) {

@@ -91,6 +91,7 @@ class Maker {
     Result<Done> make(std::unique_ptr<StreamMessages>& own);
 
   private:
+    void hang_up();
     Report listen_at(Card& card);
     Result<Done> introduce();
     Report call_lower();
@@ -232,12 +233,22 @@ Report Maker::probe() {
         PairProbe& one = probes_[i];
         const bool is_good = one.sent.state == State::kDone && one.received.state == State::kDone &&
                              one.in.back() == static_cast<std::byte>(peers_[i] + 1);
+        const bool is_lost =
+            one.sent.state == State::kFailed || one.received.state == State::kFailed;
         messages_->cancel(one.sent);
         messages_->cancel(one.received);
         if (is_good || report.obstacle != Obstacle::kNone) continue;
-        report = report_of(Obstacle::kNetwork, "no message of rank " + std::to_string(peers_[i]));
+        const std::string peer = std::to_string(peers_[i]);
+        const std::string what = is_lost ? messages_->error() : "no message of rank " + peer;
+        report = report_of(Obstacle::kNetwork, what);
     }
     return report;
+}
+
+void Maker::hang_up() {
+    listening_ = Fd();
+    messages_.reset();
+    sockets_.clear();
 }
 
 Result<Done> Maker::make(std::unique_ptr<StreamMessages>& own) {
@@ -245,6 +256,8 @@ Result<Done> Maker::make(std::unique_ptr<StreamMessages>& own) {
     attempt(mine_, [&] { return call_lower(); });
     if (auto called = all_.agree_briefly(mine_); !called) return called;
     attempt(mine_, [&] { return answer_higher(); });
+    // The others find its sockets closed, and do not wait for its message.
+    if (mine_.obstacle != Obstacle::kNone) hang_up();
     if (auto met = all_.agree_briefly(mine_); !met) return met;
     own = std::move(messages_);
     return Done{};
