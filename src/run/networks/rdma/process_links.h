@@ -25,13 +25,13 @@ struct ProcessLinks {
 
     // Which links go to these, by their order; nothing where one is missing.
     [[nodiscard]] std::optional<std::vector<uint32_t>> to(std::span<const uint64_t> others) const {
-        if (!links->are_open()) return std::nullopt;
+        if (!links->teams().are_open()) return std::nullopt;
         std::vector<uint32_t> found;
         for (const uint64_t other : others) {
             const auto at = std::ranges::find(members, other);
             if (at == members.end()) return std::nullopt;
             const auto link = static_cast<uint32_t>(at - members.begin());
-            if (!links->is_good(link)) return std::nullopt;
+            if (!links->at(link).is_good()) return std::nullopt;
             found.push_back(link);
         }
         return found;

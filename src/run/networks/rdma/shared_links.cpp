@@ -21,8 +21,8 @@ Candidates find_links(RdmaNetwork& network, std::span<const uint64_t> peers, boo
     for (auto at = all.rbegin(); at != all.rend() && count < LinksOffers::kOffersMax; ++at) {
         const transport::verbs::Links& links = *(*at)->links;
         auto link_of = (*at)->to(peers);
-        if (!link_of || links.free_teams().none() || (sleeps && !links.may_sleep())) continue;
-        found.offers.of[count] = {(*at)->id, links.free_teams()};
+        if (!link_of || links.teams().free().none() || (sleeps && !links.may_sleep())) continue;
+        found.offers.of[count] = {(*at)->id, links.teams().free()};
         found.found[count++] = {*at, std::move(*link_of)};
     }
     return found;
@@ -34,11 +34,11 @@ std::optional<Choice> choose_links(std::span<const LinksOffers> members) {
     for (auto at = first->of.rbegin(); at != first->of.rend(); ++at) {
         const LinksOffer& offer = *at;
         if (offer.id == 0) continue;
-        transport::verbs::Links::Teams free = offer.free;
+        transport::verbs::LinkTeams::Numbers free = offer.free;
         for (const LinksOffers& member : members) {
             if (member.needs_none != 0) continue;
             const auto same = std::ranges::find(member.of, offer.id, &LinksOffer::id);
-            free &= same != member.of.end() ? same->free : transport::verbs::Links::Teams{};
+            free &= same != member.of.end() ? same->free : transport::verbs::LinkTeams::Numbers{};
         }
         for (uint32_t number = 0; number < free.size(); ++number) {
             if (free[number]) return Choice{offer.id, number};

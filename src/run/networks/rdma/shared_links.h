@@ -19,8 +19,8 @@ namespace tutti::networks::rdma {
 
 // One that would do for a member.
 struct LinksOffer {
-    uint64_t id = 0;                      // 0: none
-    transport::verbs::Links::Teams free;  // numbers that the team may have on them
+    uint64_t id = 0;                            // 0: none
+    transport::verbs::LinkTeams::Numbers free;  // numbers that the team may have on them
 };
 
 // What a member says of those that would do: the newest ones, as far as they have room for a team.

@@ -2,7 +2,9 @@
 #include "run/transport/verbs/links.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 
@@ -14,6 +16,7 @@ namespace {
 
 // The clock costs as much as a look into the queue.
 constexpr uint32_t kPollsPerClock = 256;
+constexpr int kFlushed = 5;  // IBV_WC_WR_FLUSH_ERR
 
 }  // namespace
 
@@ -24,6 +27,7 @@ Need need_of(uint32_t links, uint32_t mtu_bytes) {
 Links::Links(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_bytes, uint32_t links,
              bool polls_tails)
     : endpoint_(std::move(endpoint)),
+      memory_(endpoint_->memory()),
       clock_(clock),
       packet_bytes_(mtu_bytes),
       count_(links),
@@ -32,8 +36,10 @@ Links::Links(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_byte
       looked_ns_(clock.now_ns()) {
     TUTTI_ASSERT(mtu_bytes >= kPacketBytesMin && mtu_bytes <= kSlotBytes,
                  "a sign is a packet, and a packet fits a slot");
-    free_.set();
-    if (polls_tails_) prepare_tails();
+    for (uint32_t link = 0; link < count_ && polls_tails_; ++link) {
+        links_[link].slots.await_ahead();
+        memory_.prepare(link);
+    }
 }
 
 Links::~Links() = default;
@@ -53,17 +59,12 @@ PairCard Links::card(uint32_t link) const {
 }
 
 void Links::join(Rc& team, uint32_t number) {
-    TUTTI_ASSERT(free_[number] && !is_closing_, "nobody has the number");
-    if (number >= teams_.size()) teams_.resize(number + 1);
     for (uint32_t link = 0; link < count_; ++link) links_[link].slots.reserve_teams(number + 1);
-    teams_[number] = &team;
-    free_.reset(number);
-    ++open_;
+    teams_.join(team, number);
 }
 
 void Links::leave(Rc& team) {
-    TUTTI_ASSERT(open_ > 0 && teams_[team.number()] == &team, "it has joined");
-    if (!team.has_given_up() && --open_ == 0) is_closing_ = true;
+    teams_.leave(team);
     advance_all();
 }
 
@@ -72,36 +73,18 @@ void Links::advance_all() {
 }
 
 void Links::fail(Rc& team) {
-    TUTTI_ASSERT(!team.has_closed(), "it has not left");
-    if (--open_ > 0) advance_all();
+    if (teams_.fail(team)) advance_all();
 }
 
 // What it had there may be what others wait for.
 void Links::forget(Rc& team) {
-    teams_[team.number()] = nullptr;
-    if (team.number() != 0 && team.has_parted()) free_.set(team.number());
-    if (!team.has_closed() && !team.has_given_up()) --open_;
-    if (open_ > 0) advance_all();
-}
-
-bool Links::has_others(const Rc& team) const {
-    if (is_closing_) return !has_left();
-    return std::ranges::any_of(teams_, [&](const Rc* one) {
-        return one && one != &team && !one->has_given_up() &&
-               !(one->has_closed() && one->has_gone());
-    });
-}
-
-// A link's memory: the slots that the peer writes, then those from which this end sends.
-std::byte* Links::header_memory(uint32_t link, uint32_t slot, bool is_own) const {
-    const size_t number = (size_t{2} * link + (is_own ? 1 : 0)) * kSlots + slot;
-    return endpoint_->memory().data() + (number + 1) * kSlotBytes - sizeof(SlotHeader);
+    if (teams_.forget(team)) advance_all();
 }
 
 const std::byte* Links::first_header(uint32_t link, uint32_t stream) const {
     const uint32_t slot = links_[link].slots.first(stream);
-    if (slot != kUnexpectedSlot) return header_memory(link, slot, false);
-    return teams_[team_of(stream)]->unexpected_memory(link, slot_of(stream)) + kSlotBytes -
+    if (slot != kUnexpectedSlot) return memory_.header(link, slot, false);
+    return teams_.at(team_of(stream))->unexpected_memory(link, slot_of(stream)) + kSlotBytes -
            sizeof(SlotHeader);
 }
 
@@ -110,16 +93,9 @@ void Links::release(uint32_t link, uint32_t stream) {
     Slots& slots = links_[link].slots;
     const uint32_t slot = slots.first(stream);
     if (polls_tails_ && slot != kUnexpectedSlot && slots.first_count(stream) > 1) {
-        uint64_t number = 0;
-        std::memcpy(&number, header_memory(link, slot, false) + offsetof(SlotHeader, number),
-                    sizeof number);
-        hide_data(link, {slot, slots.first_count(stream)}, number);
+        memory_.hide_data(link, {slot, slots.first_count(stream)});
     }
     slots.release(stream);
-}
-
-void Links::mark(uint32_t link, uint32_t team) {
-    links_[link].marked[team / 64] |= uint64_t{1} << team % 64;
 }
 
 bool Links::post(uint32_t link, const Write& write) {
@@ -146,12 +122,12 @@ bool Links::write_piece(uint32_t link, const SlotRange& range, SlotHeader header
     Slots& slots = links_[link].slots;
     header.slots = static_cast<uint8_t>(range.count);
     slots.sign(header, range.tells);
-    std::byte* end = header_memory(link, range.slot, true);
+    std::byte* end = memory_.header(link, range.slot, true);
     std::byte* memory = end - header.piece_bytes;
     std::memcpy(end, &header, sizeof header);
     if (header.piece_bytes > 0) std::memcpy(memory, data, header.piece_bytes);
     Write write;
-    write.offset = static_cast<size_t>(memory - endpoint_->memory().data());
+    write.offset = memory_.offset_of(memory);
     write.bytes = sizeof header + header.piece_bytes;
     write.remote_offset = (range.slot + 1) * kSlotBytes - write.bytes;
     write.tells = range.tells;
@@ -182,9 +158,9 @@ void Links::advance_teams(uint32_t link) {
         for (uint64_t left = at.marked[word]; left != 0 && !at.has_failed; left &= left - 1) {
             const auto number =
                 static_cast<uint32_t>(word * 64) + static_cast<uint32_t>(std::countr_zero(left));
-            Rc* team = number < teams_.size() ? teams_[number] : nullptr;
+            Rc* team = teams_.at(number);
             if (team && team->advance_on(link)) continue;
-            at.marked[word] &= ~(uint64_t{1} << number % 64);
+            at.unmark(number);
         }
     }
 }
@@ -192,19 +168,18 @@ void Links::advance_teams(uint32_t link) {
 // All have left, or the other end has, and no team here has anything to do there any more: none
 // will (is_good()).
 bool Links::is_done_with(uint32_t link) const {
-    if (is_closing_) return true;
+    if (teams_.is_closing()) return true;
     const Link& at = links_[link];
-    if (!at.is_left_by_peer || std::ranges::any_of(at.marked, std::identity{})) return false;
-    return std::ranges::none_of(teams_, [link](const Rc* team) {
-        return team && !team->has_closed() && !team->has_given_up() && team->has_pair(link);
-    });
+    if (!at.is_left_by_peer || at.is_marked()) return false;
+    return !teams_.any_by(
+        link, [](const Rc& team) { return !team.has_closed() && !team.has_given_up(); });
 }
 
 void Links::advance(uint32_t link) {
     Link& at = links_[link];
-    if (at.has_failed || !at.is_connected) return;
+    if (!at.can_go()) return;
     // Behind the last word nobody needs to know what lies here.
-    if (!is_closing_) buffer_unexpected(link);
+    if (!teams_.is_closing()) buffer_unexpected(link);
     if (!at.has_failed) advance_teams(link);
     if (at.has_failed || at.last_number != 0 || !at.slots.writes().may_begin()) return;
     if (is_done_with(link)) {
@@ -235,21 +210,22 @@ void Links::arrive(uint32_t link, uint32_t immediate) {
 void Links::take_piece(uint32_t link, uint32_t slot) {
     Link& at = links_[link];
     SlotHeader header;
-    const std::byte* end = slot < kSlots ? header_memory(link, slot, false) : nullptr;
+    const std::byte* end = slot < kSlots ? memory_.header(link, slot, false) : nullptr;
     if (end) std::memcpy(&header, end, sizeof header);
     if (!end || !at.slots.arrive(slot, header)) {
         fail(link, "a piece of a message came out of turn");
         return;
     }
     at.slots.hear(header.freed);
-    Rc* team = header.team < teams_.size() ? teams_[header.team] : nullptr;
+    Rc* team = teams_.at(header.team);
+    if (team && !team->has_pair(link)) team = nullptr;
     if (header.piece == Piece::kBye) {
-        if (team && team->has_pair(link)) team->hear_bye(link);
+        if (team) team->hear_bye(link);
         release(link, kSigns);
     } else if (header.piece == Piece::kUnexpected) {
         if (!take_notes(link, header, end))
             fail(link, "a note of buffered pieces came out of turn");
-    } else if (team && team->has_pair(link)) {
+    } else if (team) {
         team->take_piece(link, header, end);
     } else {
         release(link, stream_of(header));
@@ -284,28 +260,159 @@ bool Links::take_completions() {
     return found > 0;
 }
 
+// ---------------------------------------------------------------- pieces without immediates
+
+// Pieces that come without immediates: this end looks for them in memory, as in Kini 2003, Section
+// 5.3. It rests on the promise that the last eight bytes of a write of a packet at most, the number
+// of its piece, are placed last. What is read behind them, Endpoint::look() has read first.
+//
+// A link is looked at where the team that polls awaits something of it, if only a bye, at one word:
+// the piece before has said in which slot the next one comes. What nobody waits for stays where it
+// is, and the sender, short of slots that were chosen ahead, goes on by immediates.
+//
+// Pieces are taken in the order in which they were written, so that `freed` is heard in the order
+// in which it was said. Before an immediate, all pieces that were written before it: they are there
+// once its receive is complete, whatever is promised of ends. A piece behind an immediate that has
+// not been polled yet, or with one, which its header says, waits for that.
+//
+// True where there was one. No more than there are slots: before an immediate that is all, and a
+// peer that sends on and on keeps nobody here.
+bool Links::take_tails(uint32_t link) {
+    const Link& at = links_[link];
+    const Slots& slots = at.slots;
+    bool has_taken = false;
+    for (uint32_t i = 0; i < kSlots && !at.has_failed; ++i) {
+        const uint32_t slot = slots.awaited();
+        if (slot == kNoSlot) break;
+        const std::byte* end = memory_.header(link, slot, false);
+        const uint64_t number = endpoint_->look(end + offsetof(SlotHeader, number));
+        if (!has_come(number, slots.awaited_number())) break;
+        const auto told = std::to_integer<uint8_t>(end[offsetof(SlotHeader, told)]);
+        if (told != slots.immediates()) break;
+        take_piece(link, slot);
+        has_taken = true;
+    }
+    return has_taken;
+}
+
+// ---------------------------------------------------------------- unexpected pieces
+
+// Unexpected pieces, for which no receive was posted, where own slots run short (slots.h): copied
+// into the memory that their team has for them, and told to the other end, by which their stream
+// waits until they are read there. What the other end needs to know goes in one piece: a slot is
+// not told to be free without the note that its piece was buffered.
+void Links::buffer_unexpected(uint32_t link) {
+    Slots& slots = links_[link].slots;
+    while (!links_[link].has_failed && slots.has_to_tell_unexpected()) {
+        const SlotRange range = take_slots(link, kSigns);
+        if (range.slot == kNoSlot) return;
+        std::array<UnexpectedNote, kUnexpectedNotes> notes;
+        size_t count = std::min(slots.read_unexpected().size(), notes.size());
+        const auto first = slots.read_unexpected().end() - static_cast<std::ptrdiff_t>(count);
+        std::transform(first, slots.read_unexpected().end(), notes.begin(), [](uint32_t stream) {
+            return UnexpectedNote{stream, 1};
+        });
+        slots.told_unexpected(count);
+        for (; count < notes.size(); ++count) {
+            const uint32_t slot = slots.crowded();
+            if (slot == kNoSlot) break;
+            const uint32_t stream = slots.stream_in(slot);
+            const std::byte* end = memory_.header(link, slot, false) + sizeof(SlotHeader);
+            std::byte* unexpected =
+                teams_.at(team_of(stream))->unexpected_memory(link, slot_of(stream));
+            std::memcpy(unexpected, end - kSlotBytes, kSlotBytes);
+            slots.buffer_unexpected(slot);
+            notes[count] = {stream, 0};
+        }
+        const SlotHeader header{
+            .piece_bytes = static_cast<uint16_t>(count * sizeof(UnexpectedNote)),
+            .piece = Piece::kUnexpected};
+        if (!write_piece(link, range, header, notes.data(), true)) return;
+    }
+}
+
+// False where the other end is wrong.
+bool Links::take_notes(uint32_t link, const SlotHeader& header, const std::byte* end) {
+    Slots& slots = links_[link].slots;
+    const size_t count = header.piece_bytes / sizeof(UnexpectedNote);
+    if (count > kUnexpectedNotes || header.piece_bytes % sizeof(UnexpectedNote) != 0) return false;
+    for (const std::byte* at = end - header.piece_bytes; at != end; at += sizeof(UnexpectedNote)) {
+        UnexpectedNote note;
+        std::memcpy(&note, at, sizeof note);
+        if (!slots.hear(note)) return false;
+    }
+    release(link, kSigns);
+    return true;
+}
+
+// ---------------------------------------------------------------- failure
+//
+// A link fails with all that is under way by it, in all teams; each of them says so by itself
+// (first_failure.h).
+
+// True where some team has not failed before.
+bool Links::fail_teams(uint32_t link, const char* why, const char* more) {
+    Link& at = links_[link];
+    if (at.has_failed) return false;
+    at.has_failed = true;
+    bool is_told = false;
+    for (uint32_t number = 0; number < teams_.count(); ++number) {
+        if (Rc* team = teams_.at(number, link)) is_told |= team->fail(link, why, more);
+    }
+    return is_told;
+}
+
+void Links::fail(uint32_t link, const char* why, const char* more) { fail_teams(link, why, more); }
+
+void Links::give_up(uint32_t link) {
+    fail(link, "it was given up");
+    without_cause_ = kNoLink;
+}
+
+// All that the link had posted is flushed: receives perhaps before the write that was the cause.
+void Links::fail_by(const Completion& completion) {
+    const uint32_t link = completion.pair;
+    const bool is_cause = completion.status != kFlushed;
+    const char* why = endpoint_->status_text(completion.status);
+    std::array<char, 32> status;
+    std::snprintf(status.data(), status.size(), " (status %d)", completion.status);
+    if (!links_[link].has_failed) {
+        if (fail_teams(link, why, status.data()) && !is_cause) without_cause_ = link;
+    } else if (link == without_cause_ && is_cause) {
+        for (uint32_t number = 0; number < teams_.count(); ++number) {
+            if (Rc* team = teams_.at(number, link)) team->tell_cause(link, why, status.data());
+        }
+        without_cause_ = kNoLink;
+    }
+}
+
+// As far as the link's own queues may have it behind what was flushed.
+void Links::look_for_cause() {
+    for (uint32_t seen = 0; without_cause_ != kNoLink && seen < kSends + kRecvs;) {
+        const int found = endpoint_->poll(completions_);
+        if (found <= 0) return;
+        for (int i = 0; i < found; ++i) complete(completions_[i]);
+        seen += static_cast<uint32_t>(found);
+    }
+}
+
+// ---------------------------------------------------------------- the end
+
 void Links::poll() {
     take_completions();
     if (++polls_ % kPollsPerClock == 0) look_if_due();
 }
 
-// Nothing is under way to that end any more, or never was, or it is given up.
-bool Links::is_over(const Link& at) {
-    const bool is_sent = at.last_number != 0 && at.slots.writes().is_complete(at.last_number);
-    return at.has_failed || !at.is_connected || is_sent;
-}
-
 // An end that has left wants nothing more, and may be gone, so that nothing sent to it completes.
 bool Links::has_left() const {
     return std::all_of(links_.get(), links_.get() + count_,
-                       [](const Link& at) { return is_over(at) || at.is_left_by_peer; });
+                       [](const Link& at) { return at.is_over() || at.is_left_by_peer; });
 }
 
 // One that has left and is there still waits for this end's last word.
 bool Links::is_closed() const {
-    return std::all_of(links_.get(), links_.get() + count_, [](const Link& at) {
-        return is_over(at) && (at.has_failed || !at.is_connected || at.is_left_by_peer);
-    });
+    return std::all_of(links_.get(), links_.get() + count_,
+                       [](const Link& at) { return at.is_over() && !at.is_good(); });
 }
 
 }  // namespace tutti::transport::verbs

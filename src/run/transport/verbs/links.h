@@ -10,14 +10,14 @@
 #pragma once
 
 #include <array>
-#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "base/clock.h"
 #include "run/transport/verbs/device.h"
+#include "run/transport/verbs/link_teams.h"
+#include "run/transport/verbs/slot_memory.h"
 #include "run/transport/verbs/slots.h"
 
 namespace tutti::transport::verbs {
@@ -27,9 +27,38 @@ class Rc;
 // What links to so many others need.
 Need need_of(uint32_t links, uint32_t mtu_bytes);
 
+// What is known of one of them.
+struct Link {
+    Slots slots;
+    std::array<uint64_t, kTeamsMax / 64> marked{};  // teams, by bits
+    uint64_t look_number = 0;
+    uint64_t last_number = 0;  // 0: not sent yet
+    bool is_connected = false;
+    bool has_failed = false;
+    bool is_left_by_peer = false;
+    bool is_counted = false;  // the devices of both ends can add
+
+    [[nodiscard]] bool can_go() const { return is_connected && !has_failed; }
+    // Another team may go by it.
+    [[nodiscard]] bool is_good() const { return can_go() && !is_left_by_peer; }
+    // Nothing is under way to that end any more, or never was, or it is given up.
+    [[nodiscard]] bool is_over() const {
+        return !can_go() || (last_number != 0 && slots.writes().is_complete(last_number));
+    }
+    // The team has something to do there whenever the link goes on.
+    void mark(uint32_t team) { marked[team / 64] |= uint64_t{1} << team % 64; }
+    void unmark(uint32_t team) { marked[team / 64] &= ~(uint64_t{1} << team % 64); }
+    [[nodiscard]] bool is_marked() const {
+        for (const uint64_t teams : marked) {
+            if (teams != 0) return true;
+        }
+        return false;
+    }
+};
+
 class Links {
   public:
-    // polls_tails: pieces come without immediates, as their ends land last here (links_tails.cpp);
+    // polls_tails: pieces come without immediates, as their ends land last here (take_tails());
     // then nobody is woken by them.
     Links(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_bytes, uint32_t links,
           bool polls_tails = false);
@@ -41,18 +70,8 @@ class Links {
     [[nodiscard]] PairCard card(uint32_t link) const;
     Result<Done> connect(uint32_t link, const PortCard& port, const PairCard& other);
     [[nodiscard]] bool polls_tails() const { return polls_tails_; }
-    // Numbers that a team may have, by bits: those which no other has, and of which nothing more
-    // comes. That of the first team, whose words are as it leaves them, is not given again.
-    using Teams = std::bitset<kTeamsMax>;
-    [[nodiscard]] const Teams& free_teams() const { return free_; }
-    // They will be there as long as one of the teams is that have them.
-    [[nodiscard]] bool are_open() const { return !is_closing_ && open_ > 0; }
+    [[nodiscard]] const LinkTeams& teams() const { return teams_; }
     [[nodiscard]] bool may_sleep() const { return !polls_tails_ && endpoint_->wait_fd() >= 0; }
-    // Another team may go by it.
-    [[nodiscard]] bool is_good(uint32_t link) const {
-        const Link& at = links_[link];
-        return at.is_connected && !at.has_failed && !at.is_left_by_peer;
-    }
 
     // ---- for teams ----
     // Allocates; from here on pieces of that number may come. leave(): none of its own are sent any
@@ -61,11 +80,10 @@ class Links {
     void leave(Rc& team);
     void fail(Rc& team);
     void forget(Rc& team);
-    // All teams have left that have not failed.
-    [[nodiscard]] bool is_closing() const { return is_closing_; }
-    // Others than this one have messages under way or to come: they have not left, or what they
-    // have sent is not there yet; nor have they failed.
-    [[nodiscard]] bool has_others(const Rc& team) const;
+    // As LinkTeams has it; of the last teams, until what was sent is at the others'.
+    [[nodiscard]] bool has_others(const Rc& team) const {
+        return teams_.is_closing() ? !has_left() : teams_.has_others(team);
+    }
     // What has been sent is at the others', as far as they are there and still want it.
     [[nodiscard]] bool has_left() const;
     // And they have said that they send nothing more.
@@ -75,19 +93,12 @@ class Links {
     [[nodiscard]] Clock& clock() { return clock_; }
     [[nodiscard]] Slots& slots(uint32_t link) { return links_[link].slots; }
     [[nodiscard]] uint32_t packet_bytes() const { return packet_bytes_; }
-    [[nodiscard]] bool is_connected(uint32_t link) const { return links_[link].is_connected; }
-    [[nodiscard]] bool has_failed(uint32_t link) const { return links_[link].has_failed; }
-    [[nodiscard]] bool is_left_by_peer(uint32_t link) const { return links_[link].is_left_by_peer; }
-    // The devices of both ends can add.
-    [[nodiscard]] bool is_counted(uint32_t link) const { return links_[link].is_counted; }
-    // A slot's header stands at its end.
-    [[nodiscard]] std::byte* header_memory(uint32_t link, uint32_t slot, bool is_own) const;
+    [[nodiscard]] const Link& at(uint32_t link) const { return links_[link]; }
     // Where the stream's first piece has its header.
     [[nodiscard]] const std::byte* first_header(uint32_t link, uint32_t stream) const;
     // That piece has been read.
     void release(uint32_t link, uint32_t stream);
-    // The team has something to do there whenever that link goes on.
-    void mark(uint32_t link, uint32_t team);
+    void mark(uint32_t link, uint32_t team) { links_[link].mark(team); }
     void advance(uint32_t link);
     // See Slots::take().
     SlotRange take_slots(uint32_t link, uint32_t stream, uint32_t wanted = 1, bool tells = false);
@@ -114,17 +125,6 @@ class Links {
 
   private:
     static constexpr uint32_t kNoLink = UINT32_MAX;
-    struct Link {
-        Slots slots;
-        std::array<uint64_t, kTeamsMax / 64> marked{};  // teams, by bits
-        uint64_t look_number = 0;
-        uint64_t last_number = 0;  // 0: not sent yet
-        bool is_connected = false;
-        bool has_failed = false;
-        bool is_left_by_peer = false;
-        bool is_counted = false;
-    };
-
     bool post(uint32_t link, const Write& write);
     void tell(uint32_t link, uint32_t also);
     void buffer_unexpected(uint32_t link);
@@ -140,26 +140,20 @@ class Links {
     bool fail_teams(uint32_t link, const char* why, const char* more);
     void look_for_cause();
     [[nodiscard]] bool awaits_completion(uint32_t link) const;
-    [[nodiscard]] bool is_awaited(uint32_t link) const;
     void look_if_due();
     void look(uint32_t link);
-    void prepare_tails();
-    void hide_data(uint32_t link, const SlotRange& range, uint64_t number);
-    [[nodiscard]] static bool is_over(const Link& at);
 
     std::unique_ptr<Endpoint> endpoint_;
+    SlotMemory memory_;
     Clock& clock_;
     uint32_t packet_bytes_;
     uint32_t count_;
     bool polls_tails_;
     std::unique_ptr<Link[]> links_;
-    std::vector<Rc*> teams_;  // by number; nullptr: gone, or never here
-    Teams free_;
-    uint32_t open_ = 0;  // of them, that have not left, nor failed
+    LinkTeams teams_;
     std::array<Completion, 32> completions_;
     uint32_t polls_ = 0;
     uint64_t looked_ns_;
-    bool is_closing_ = false;
     uint32_t without_cause_ = kNoLink;  // teams know of it only that it was flushed
 };
 

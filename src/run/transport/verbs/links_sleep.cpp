@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Before a sleep; and the look whether others are there, which who sleeps does there.
-#include <algorithm>
-
 #include "run/transport/verbs/links.h"
 #include "run/transport/verbs/rc.h"
 
@@ -31,19 +29,10 @@ bool Links::arm() {
 // Something here goes on when own writes are complete, perhaps without a word of the other end.
 bool Links::awaits_completion(uint32_t link) const {
     const Link& at = links_[link];
-    if (at.has_failed || !at.is_connected) return false;
-    if (is_closing_ || !at.slots.writes().may_begin()) return true;
+    if (!at.can_go()) return false;
+    if (teams_.is_closing() || !at.slots.writes().may_begin()) return true;
     if (at.slots.has_to_tell_unexpected() && at.slots.awaits_completion(kSigns)) return true;
-    return std::ranges::any_of(teams_, [link](const Rc* team) {
-        return team && team->has_pair(link) && team->awaits_completion(link);
-    });
-}
-
-// Some team has a message under way there.
-bool Links::is_awaited(uint32_t link) const {
-    return std::ranges::any_of(teams_, [link](const Rc* team) {
-        return team && team->has_pair(link) && team->is_awaiting(link);
-    });
+    return teams_.any_by(link, [link](const Rc& team) { return team.awaits_completion(link); });
 }
 
 void Links::look_if_due() {
@@ -56,9 +45,9 @@ void Links::look_if_due() {
 // One at a time, of which more are not needed to learn that nobody is there.
 void Links::look(uint32_t link) {
     Link& at = links_[link];
-    if (at.has_failed || !at.slots.writes().is_complete(at.look_number) || !is_awaited(link))
-        return;
-    if (!at.slots.writes().may_begin()) return;
+    if (at.has_failed || !at.slots.writes().is_complete(at.look_number)) return;
+    const auto is_awaited = [link](const Rc& team) { return team.is_awaiting(link); };
+    if (!teams_.any_by(link, is_awaited) || !at.slots.writes().may_begin()) return;
     Write write;
     write.tells = false;
     write.is_signaled = true;

@@ -38,7 +38,7 @@ uint32_t Rc::pair_of(Rank peer) const {
 
 // What came from an end before it left may still be received.
 bool Rc::refuses(uint32_t pair, bool is_send) {
-    TUTTI_ASSERT(links_->is_connected(pairs_[pair].link), "the pair is connected");
+    TUTTI_ASSERT(links_->at(pairs_[pair].link).is_connected, "the pair is connected");
     if (is_closing_) return true;
     if (!has_failed(pair) || (!is_send && is_done_there(pair))) return false;
     note(pair, "that end has left");
@@ -324,7 +324,7 @@ bool Rc::is_awaiting(uint32_t link) const {
 
 bool Rc::is_parting(uint32_t pair) const {
     const Pair& at = pairs_[pair];
-    if (!is_closing_ || links_->is_closing() || is_left_by_peer(pair)) return false;
+    if (!is_closing_ || links_->teams().is_closing() || is_left_by_peer(pair)) return false;
     return at.bye_number == 0 || !slots(pair).writes().is_complete(at.bye_number) ||
            !at.has_heard_bye;
 }
@@ -435,8 +435,8 @@ void Rc::close() {
 
 bool Rc::has_gone() const {
     for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
-        const bool is_over = has_failed(pair) || !links_->is_connected(pairs_[pair].link);
-        if (is_over || links_->is_closing()) continue;
+        const bool is_over = !links_->at(pairs_[pair].link).can_go();
+        if (is_over || links_->teams().is_closing()) continue;
         const Pair& at = pairs_[pair];
         if (at.sending != 0) return false;
         if (is_left_by_peer(pair)) continue;
@@ -449,7 +449,7 @@ bool Rc::has_parted() const {
     if (!is_used_ && !is_closing_) return true;
     if (!is_closing_ || !has_gone()) return false;
     for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
-        const bool is_over = has_failed(pair) || !links_->is_connected(pairs_[pair].link);
+        const bool is_over = !links_->at(pairs_[pair].link).can_go();
         if (!is_over && !pairs_[pair].has_heard_bye && !is_left_by_peer(pair)) return false;
     }
     return true;
@@ -457,12 +457,12 @@ bool Rc::has_parted() const {
 
 bool Rc::has_left() {
     poll();
-    return links_->is_closing() ? links_->has_left() : has_gone();
+    return links_->teams().is_closing() ? links_->has_left() : has_gone();
 }
 
 bool Rc::is_closed() {
     poll();
-    return links_->is_closing() ? links_->is_closed() : has_parted();
+    return links_->teams().is_closing() ? links_->is_closed() : has_parted();
 }
 
 }  // namespace tutti::transport::verbs

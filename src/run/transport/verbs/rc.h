@@ -177,17 +177,17 @@ class Rc final : public Transport {
     }
     [[nodiscard]] Endpoint& endpoint() { return links_->endpoint(); }
     [[nodiscard]] bool has_failed(uint32_t pair) const {
-        return links_->has_failed(pairs_[pair].link);
+        return links_->at(pairs_[pair].link).has_failed;
     }
     [[nodiscard]] bool is_left_by_peer(uint32_t pair) const {
-        return links_->is_left_by_peer(pairs_[pair].link);
+        return links_->at(pairs_[pair].link).is_left_by_peer;
     }
     // What has come is all that comes of the team from there.
     [[nodiscard]] bool is_done_there(uint32_t pair) const {
         return is_left_by_peer(pair) || pairs_[pair].has_heard_bye;
     }
     [[nodiscard]] bool is_counted(uint32_t pair) const {
-        return number_ == 0 && links_->is_counted(pairs_[pair].link);
+        return number_ == 0 && links_->at(pairs_[pair].link).is_counted;
     }
     [[nodiscard]] uint32_t stream_at(uint32_t stream) const { return stream_of(number_, stream); }
     void mark(uint32_t pair) { links_->mark(pairs_[pair].link, number_); }
@@ -237,7 +237,7 @@ class Rc final : public Transport {
     static Line all_but_writing(Line& line);
     void send_bye(uint32_t pair);
     [[nodiscard]] bool must_send_bye(uint32_t pair) const {
-        return is_closing_ && pairs_[pair].bye_number == 0 && !links_->is_closing() &&
+        return is_closing_ && pairs_[pair].bye_number == 0 && !links_->teams().is_closing() &&
                !is_left_by_peer(pair);
     }
     // It waits for a bye, of either end.

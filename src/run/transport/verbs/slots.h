@@ -8,16 +8,16 @@
 // given back by the receiver. docs/protocol/verbs.md has the states.
 //
 // A piece may come without an immediate, where the receiver looks for it in memory
-// (links_tails.cpp). Its slot is one of the shared, and the piece before it has said which, so that
-// there is one place to look at; its number, which is placed last, says that it is there. Pieces
-// are taken in the order in which they were written, with and without immediates.
+// (Links::take_tails()). Its slot is one of the shared, and the piece before it has said which, so
+// that there is one place to look at; its number, which is placed last, says that it is there.
+// Pieces are taken in the order in which they were written, with and without immediates.
 //
 // There are *own* slots and shared ones. A stream may have one piece in an own slot, whichever is
 // free, and any number in the shared ones. Of one team there are as many own slots as streams. Of
 // several there are fewer, so unexpected pieces, for which no receive was posted, are *buffered*
 // before own slots run short: copied into memory that their stream has for one such piece. The
 // stream has no own slot then until that has been read. The reader tells by a piece in the stream
-// of signs (links_unexpected.cpp).
+// of signs (links.cpp).
 //
 // A piece of a message that goes on may fill several shared slots that lie next to each other: one
 // write, one immediate, one header at the end of the last of them.

@@ -80,7 +80,7 @@ TEST(Links, TeamsComeAndGo) {
             ASSERT_TRUE(teams.run_all_until([&] { return early.is_closed() && late.is_closed(); }));
             for (auto& one : teams.others) one[number].reset();
         }
-        EXPECT_FALSE(teams.shared(0)->is_closing());
+        EXPECT_FALSE(teams.shared(0)->teams().is_closing());
         end_all(teams, 1);
     }
 }
@@ -183,7 +183,7 @@ TEST(Links, ALinkThatFailsFailsAllTeams) {
     EXPECT_EQ(teams.ends[0]->error().find("RDMA to rank 1 failed: "), 0u) << teams.ends[0]->error();
     EXPECT_EQ(teams.team(0, number)->error().find("RDMA to rank 0 failed: "), 0u)
         << teams.team(0, number)->error();
-    EXPECT_FALSE(teams.shared(0)->is_good(0));
+    EXPECT_FALSE(teams.shared(0)->at(0).is_good());
 }
 
 // Ranks of one team that do not run the same call say nothing of the other team.
@@ -199,7 +199,7 @@ TEST(Links, ADisagreementIsTheTeamsAlone) {
     ASSERT_TRUE(teams.run_all_until([&] { return bad.letter->recv.state == State::kFailed; }));
     EXPECT_EQ(teams.team(1, number)->error(), "rank 1 runs another call");
     EXPECT_EQ(teams.ends[1]->error(), "");
-    EXPECT_TRUE(teams.shared(0)->is_good(0));
+    EXPECT_TRUE(teams.shared(0)->at(0).is_good());
     const Post good{0, &write(letters, prng, 0, 3, 100)};
     send_in(teams, good);
     recv_in(teams, good);
@@ -327,7 +327,7 @@ TEST(Links, WhoHasLeftIsOwedNoBye) {
     for (uint32_t& number : numbers) number = teams.join();
     for (const uint32_t number : numbers) teams.team(1, number)->close();
     teams.ends[1]->close();
-    ASSERT_TRUE(teams.run_all_until([&] { return teams.shared(0)->is_left_by_peer(0); }));
+    ASSERT_TRUE(teams.run_all_until([&] { return teams.shared(0)->at(0).is_left_by_peer; }));
     for (const uint32_t number : numbers) teams.team(0, number)->close();
     EXPECT_TRUE(teams.run_all_until([&] {
         return std::ranges::all_of(

@@ -388,7 +388,7 @@ class SlotsWalk : public testing::Test {
         send(from, range, header);
         ++end.sent[stream];
     }
-    // As links_unexpected.cpp.
+    // As Links::buffer_unexpected().
     void buffer_unexpected(uint32_t at) {
         End& end = ends_[at];
         if (!end.slots.has_to_tell_unexpected() || !end.slots.writes().may_begin()) return;

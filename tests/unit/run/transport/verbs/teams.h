@@ -27,7 +27,7 @@ class Teams : public Ends {
         : Ends(rules, direct_bytes, polls_tails), direct_bytes_(direct_bytes) {}
     // The next one, at both; its number.
     uint32_t join() {
-        const Links::Teams free = shared(0)->free_teams() & shared(1)->free_teams();
+        const LinkTeams::Numbers free = shared(0)->teams().free() & shared(1)->teams().free();
         uint32_t number = 0;
         while (!free[number]) ++number;
         for (const uint32_t at : {0u, 1u}) {

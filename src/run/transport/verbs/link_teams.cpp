@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/transport/verbs/link_teams.h"
+
+#include "base/assert.h"
+#include "run/transport/verbs/rc.h"
+
+namespace tutti::transport::verbs {
+
+Rc* LinkTeams::at(uint32_t number, uint32_t link) const {
+    Rc* team = at(number);
+    return team && team->has_pair(link) ? team : nullptr;
+}
+
+bool LinkTeams::has_others(const Rc& team) const {
+    return std::ranges::any_of(teams_, [&](const Rc* one) {
+        return one && one != &team && !one->has_given_up() &&
+               !(one->has_closed() && one->has_gone());
+    });
+}
+
+void LinkTeams::join(Rc& team, uint32_t number) {
+    TUTTI_ASSERT(free_[number] && !is_closing_, "nobody has the number");
+    if (number >= teams_.size()) teams_.resize(number + 1);
+    teams_[number] = &team;
+    free_.reset(number);
+    ++open_;
+}
+
+void LinkTeams::leave(const Rc& team) {
+    TUTTI_ASSERT(open_ > 0 && at(team.number()) == &team, "it has joined");
+    if (!team.has_given_up() && --open_ == 0) is_closing_ = true;
+}
+
+bool LinkTeams::fail(const Rc& team) {
+    TUTTI_ASSERT(!team.has_closed(), "it has not left");
+    TUTTI_ASSERT(open_ > 0, "it was open");
+    return --open_ > 0;
+}
+
+bool LinkTeams::forget(const Rc& team) {
+    teams_[team.number()] = nullptr;
+    if (team.number() != 0 && team.has_parted()) free_.set(team.number());
+    if (!team.has_closed() && !team.has_given_up()) --open_;
+    return open_ > 0;
+}
+
+}  // namespace tutti::transport::verbs
