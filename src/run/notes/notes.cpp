@@ -58,14 +58,24 @@ bool Notes::take(uint32_t peer, Note& note) {
     return true;
 }
 
+// Notes go to the ranks that a note names, so these are of the team.
+bool Notes::names_ranks(const Note& note) const {
+    if (note.from == rank_) return false;
+    if (peers_.empty()) return true;
+    const uint32_t count = note.kind == Note::Kind::kAnswer ? note.count : 0;
+    const auto named = std::span(note.waits_for).first(count);
+    const auto is_rank = [&](uint32_t rank) { return rank < peers_.size(); };
+    return is_rank(note.from) && std::ranges::all_of(named, is_rank);
+}
+
 bool Notes::receive(Note& note) {
     while (is_on()) {
         uint32_t peer = 0;
         int is_there = 0;
         if (p2p_.probe(p2p_.user, tag_, &peer, &is_there) != 0 || is_there == 0) return false;
         if (!take(peer, note)) return false;
-        if (note.team != team_) continue;
         if (note.kind == Note::Kind::kAnswer) note.count = std::min(note.count, Note::kNamesMax);
+        if (note.team != team_ || !names_ranks(note)) continue;
         note.text.back() = '\0';
         return true;
     }

@@ -66,6 +66,7 @@ class Notes {
     };
     void look_at(Sending& sending);
     bool take(uint32_t peer, Note& note);
+    [[nodiscard]] bool names_ranks(const Note& note) const;
 
     tutti_p2p p2p_;
     uint32_t tag_;

@@ -20,7 +20,7 @@ TEST(Notes, ReachTheirRank) {
     note.kind = Note::Kind::kAnswer;
     note.call = 5;
     note.count = 1;
-    note.waits_for[0] = 7;
+    note.waits_for[0] = 1;
     first.send(1, note);
     EXPECT_TRUE(first.is_busy());
     Note got;
@@ -29,7 +29,7 @@ TEST(Notes, ReachTheirRank) {
     EXPECT_EQ(got.from, 0u);
     EXPECT_EQ(got.kind, Note::Kind::kAnswer);
     EXPECT_EQ(got.call, 5u);
-    EXPECT_EQ(got.waits_for[0], 7u);
+    EXPECT_EQ(got.waits_for[0], 1u);
     EXPECT_FALSE(second.receive(got));
 }
 
@@ -47,6 +47,28 @@ TEST(Notes, ThoseOfAnotherTeamAreDropped) {
     Note got;
     ASSERT_TRUE(other.receive(got));
     EXPECT_EQ(got.call, 2u);
+    EXPECT_EQ(mailbox.under_way(), 0u);
+}
+
+// Notes go to the ranks that a note names.
+TEST(Notes, ThoseThatNameNoRanksAreDropped) {
+    test::Mailbox mailbox(2);
+    const uint32_t peers[] = {0, 1};
+    Notes notes(mailbox.callbacks(0), kTag, peers, 0, 11);
+    Notes other(mailbox.callbacks(1), kTag, peers, 1, 11);
+    Notes beyond(mailbox.callbacks(1), kTag, peers, 2, 11);
+    beyond.send(0, Note{});
+    Note answer;
+    answer.kind = Note::Kind::kAnswer;
+    answer.count = 2;
+    answer.waits_for = {1, 2};
+    other.send(0, answer);
+    other.send(0, Note{});
+    Note got;
+    ASSERT_TRUE(notes.receive(got));
+    EXPECT_EQ(got.from, 1u);
+    EXPECT_EQ(got.kind, Note::Kind::kQuestion);
+    EXPECT_FALSE(notes.receive(got));
     EXPECT_EQ(mailbox.under_way(), 0u);
 }
 
