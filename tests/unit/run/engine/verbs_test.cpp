@@ -141,7 +141,7 @@ TEST(Verbs, InALargeTeamSomeMessagesGoAsBefore) {
         EXPECT_GT(info.number("peers"), 5u);
         EXPECT_LT(info.number("peers"), kRanks - 1);
         EXPECT_EQ(info.number("registered_bytes"), info.number("peers") * 60 * 4096);
-        all += info.number("peers");
+        all += static_cast<uint32_t>(info.number("peers"));
         run_all(exchanges, rank, team, "");
     });
     EXPECT_EQ(all % 2, 0u);  // each pair has two ends
