@@ -10,8 +10,9 @@ extern "C" {
 #endif
 
 /* What a team can tell of itself: its messages by RDMA, its multicast, its node, what live tuning
- * has tried, which members come late. It is a list of facts, in rows about one thing each. Names and values are those of the
- * report's JSON (docs/report.md). Strings are valid during the visit. */
+ * has tried, which members come late. It is a list of facts, in rows about one thing each. Names
+ * and values are those of the report's JSON (docs/report.md). Strings are valid during the
+ * visit. */
 typedef enum tutti_fact_type {
     TUTTI_FACT_NOTHING, /* such as a limit that is never reached */
     TUTTI_FACT_FLAG,    /* in number: 0 or 1 */
