@@ -51,8 +51,8 @@ typedef struct tutti_fact {
     /* For people, one behind the other in the order of facts, or empty. {} stands for the value,
      * {NAME} for that of another fact, {:WORD} for a number with its word: "1 rank", "2 ranks". */
     const char* phrase;
-    /* Left out: the phrase of a smaller number; of a flag that is not set; and, unless this is 0, of
-     * an empty text and of a real number that is not above 0. */
+    /* Left out: the phrase of a smaller number; of a flag that is not set; and, unless this is 0,
+     * of an empty text and of a real number that is not above 0. */
     uint64_t said_from;
 } tutti_fact;
 

@@ -19,7 +19,9 @@ class TeamSpeed final : public multicast::MessageSpeed {
   public:
     TeamSpeed(engine::Context& context, engine::InterNode& inter_node, uint32_t rank)
         : context_(context), inter_node_(inter_node), rank_(rank) {}
-    [[nodiscard]] sched::Speed known() const override { return inter_node_.planner().message_speed(); }
+    [[nodiscard]] sched::Speed known() const override {
+        return inter_node_.planner().message_speed();
+    }
     void prepare(uint32_t partner) override {
         meter_.emplace(inter_node_, context_.clock(), rank_, partner);
     }

@@ -19,7 +19,8 @@ namespace {
 std::string multicast_of(const test::FakeUdRules& rules, McastOver over) {
     McastSettings settings;
     settings.over = over;
-    return networks::ud_multicast::port_text(test::FakeUd::add_port(std::make_shared<test::FakeUd>(rules)), settings);
+    return networks::ud_multicast::port_text(
+        test::FakeUd::add_port(std::make_shared<test::FakeUd>(rules)), settings);
 }
 
 TEST(Machine, SaysWhetherAPortCanMulticast) {
