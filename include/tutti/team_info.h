@@ -61,8 +61,8 @@ typedef struct tutti_fact_row {
     const char* subject; /* "verbs" */
     const char* key;     /* what rows about one thing have in common; empty: it is the only one */
     uint64_t weight;     /* the heaviest rows of a subject stand first, and speak for a key */
-    /* 1: each member tells its own, and a report of all lists them by rank. Sums are those of all
-     * its teams; the rest is of use where all ranks are members. */
+    /* 1: each member tells its own, and a report of all lists them by rank. Of facts that add up it
+     * lists the sum over a rank's teams, of others those of the team of all ranks. */
     int by_rank;
     const tutti_fact* fact;
     size_t facts;

@@ -17,10 +17,11 @@ inline constexpr const char* kMcastCodes[] = {"all", "header", "none"};
 
 // "auto", or the word of a network.
 inline bool set_over(McastOver& target, std::string_view text) {
-    target = {.first = 0, .takes_faster = true};
-    if (text == "auto") return true;
-    target = {.first = multicast_network_number(text)};
-    return target.first < kMulticastNetworks.size();
+    const bool is_auto = text == "auto";
+    const size_t first = is_auto ? 0 : multicast_network_number(text);
+    if (first >= kMulticastNetworks.size()) return false;
+    target = {.first = first, .takes_faster = is_auto};
+    return true;
 }
 inline std::string over_text(const McastOver& over) {
     return over.takes_faster ? "auto" : std::string(kMulticastNetworks[over.first].word);

@@ -26,7 +26,7 @@ struct TypedBuffer {
         if (is_kept_) [[unlikely]]
             let_go();
     }
-    // Afterwards the other one is as after its construction.
+    // The other one owns nothing afterwards.
     TypedBuffer(TypedBuffer&& other) noexcept { take(other); }
     TypedBuffer(const TypedBuffer&) = delete;
     TypedBuffer& operator=(const TypedBuffer&) = delete;

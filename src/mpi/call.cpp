@@ -13,7 +13,7 @@ void Call::needs(Preparation& one) {
 
 Ended Call::run() {
     tutti_status status = choose();
-    if (status == TUTTI_CHOSEN && prepare()) status = start();
+    if (status == TUTTI_CHOSEN) status = prepare() ? start() : TUTTI_ERR_MEMORY;
     if (front.counts_calls) count_call(state_, call_, status, took_ns_);
     if (status == TUTTI_HOST) return std::nullopt;
     return finish(status);

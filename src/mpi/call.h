@@ -4,7 +4,7 @@
 //
 // Its steps go in one direction:
 //
-//   choose   the team gives the call its number, and says who runs it, and by what;
+//   choose   the team says who runs the call, and by what; across hosts it has its number then;
 //   prepare  stage, keep a copy to compare, pack: a rank that cannot tells the others why;
 //   start    the team runs it by what was chosen;
 //   finish   unpack, compare, write back.

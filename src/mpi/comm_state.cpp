@@ -81,7 +81,8 @@ void note_row(FactLog& log, const CommState& state, const tutti_fact_row& told) 
     FactRow row = row_of(told);
     for (Fact& fact : row.facts) {
         const uint64_t* const member = std::get_if<uint64_t>(&fact.value);
-        if (fact.unit != TUTTI_UNIT_RANK || *member >= state.in_world.size()) continue;
+        if (fact.unit != TUTTI_UNIT_RANK || member == nullptr) continue;
+        if (*member >= state.in_world.size()) continue;
         fact.value = static_cast<uint64_t>(state.in_world[*member]);
     }
     const bool has_all = state.comm == front.handles.comm_world;
@@ -384,6 +385,7 @@ bool create_comm_keyval() {
                                          nullptr) == abi::kSuccess;
 }
 
+// The comparison counts in what networks tell.
 FactLog gather_facts() {
     const CommState* world = attribute_of(front.handles.comm_world);
     if (world != nullptr && world->team != nullptr) tutti_team_finish_arrivals(world->team);

@@ -2,6 +2,8 @@
 // Reduce, allreduce and reduce_scatter_block. MPI makes the operator and the element type equal on
 // all ranks, so both may decide whether Tutti runs the call.
 #include <algorithm>
+#include <initializer_list>
+#include <optional>
 #include <utility>
 
 #include "mpi/buffers.h"
@@ -111,25 +113,14 @@ class ReduceCall final : public Call {
   public:
     ReduceCall(CommState& state, const tutti_call& call, const ReduceArgs& a, TypedBuffer&& send,
                TypedBuffer&& recv, const Roles& roles)
-        : Call(state, call),
-          send_(std::move(send)),
-          recv_(std::move(recv)),
-          roles_(roles),
-          staging_(state, static_cast<Kind>(call.collective),
-                   {part_sent(send_, roles), part_received(recv_, roles)}),
-          verified_(
-              state, call_,
-              {roles.in_place ? nullptr : &send_, roles.receives ? &recv_ : nullptr, a.op, a.type}),
-          buffers_(state, call_, send_, recv_, roles_,
-                   call.op == TUTTI_OP_USER ? &user_ : nullptr) {
-        if (call.op == TUTTI_OP_USER) set_user(a);
-        if (call.op == TUTTI_OP_USER && is_plain() && user_.info->dense) {
+        : Call(state, call), send_(std::move(send)), recv_(std::move(recv)), roles_(roles) {
+        const bool is_users = call.op == TUTTI_OP_USER;
+        if (is_users) set_user(a);
+        if (is_users && is_plain() && user_.info->dense) {
             set_buffers(call_, send_, recv_, roles_);
-            return;
+        } else {
+            prepare(a, is_users ? &user_ : nullptr);
         }
-        needs(staging_);
-        needs(verified_);
-        needs(buffers_);
     }
 
   private:
@@ -142,13 +133,23 @@ class ReduceCall final : public Call {
         call_.reduce_user = &user_;
     }
 
+    void prepare(const ReduceArgs& a, UserReduction* user) {
+        const std::initializer_list<Part> parts{part_sent(send_, roles_),
+                                                part_received(recv_, roles_)};
+        const Subject subject{roles_.in_place ? nullptr : &send_,
+                              roles_.receives ? &recv_ : nullptr, a.op, a.type};
+        needs(staging_.emplace(state_, static_cast<Kind>(call_.collective), parts));
+        needs(verified_.emplace(state_, call_, subject));
+        needs(buffers_.emplace(state_, call_, send_, recv_, roles_, user));
+    }
+
     TypedBuffer send_;
     TypedBuffer recv_;
     Roles roles_;
     UserReduction user_{};
-    Staging staging_;
-    Verified verified_;
-    ReduceBuffers buffers_;
+    std::optional<Staging> staging_;
+    std::optional<Verified> verified_;
+    std::optional<ReduceBuffers> buffers_;
 };
 
 [[gnu::noinline]] Ended reduce_prepared(CommState& state, const tutti_call& call,

@@ -319,7 +319,7 @@ TEST_P(MulticastLives, AllMembersAlikeUnderSeeds) {
 INSTANTIATE_TEST_SUITE_P(Networks, MulticastLives, testing::ValuesIn(multicast_networks()),
                          [](const auto& network) { return network.param.name; });
 
-// Whoever adds a network adds it here.
+// A new network is to be added here.
 TEST(MulticastLivesSuite, EveryNetworkIsThere) {
     std::set<std::string> names;
     for (const NetworkMaker& one : multicast_networks()) names.insert(one.name);

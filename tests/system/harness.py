@@ -4,6 +4,7 @@
 SYSTEST_TUTTI names the command (default build/bin/tutti); its libraries lie beside it. With
 SYSTEST_BARE=1 everything runs without Tutti, which tests the tests.
 """
+import atexit
 import json
 import os
 import pathlib
@@ -30,6 +31,10 @@ TURN = int(os.environ.get("TESTS_FIRST_SEED", "1"))
 # Of tests that take long, where make test has others of the same kind.
 AT_NIGHT = "at night: TESTS_LONG=1"
 NIGHT = pytest.mark.skipif(not LONG, reason=AT_NIGHT)
+# Two mpirun of Open MPI 4 that start and end at once remove the folder that the other one makes. So
+# each process of the tests has its own.
+SESSIONS = tempfile.mkdtemp(prefix="ompi-")
+atexit.register(shutil.rmtree, SESSIONS, ignore_errors=True)
 # Generous: the machine may be busy with something else. A run that hangs is what they are for.
 TIMEOUT_S = 90
 
@@ -130,7 +135,7 @@ def clean_environment(extra=None):
     env.update({
         "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_mpi_yield_when_idle": "1", "I_MPI_THREAD_YIELD": "3",
+        "OMPI_MCA_orte_tmpdir_base": SESSIONS, "OMPI_MCA_mpi_yield_when_idle": "1", "I_MPI_THREAD_YIELD": "3",
         # Several threads in Intel's shared-memory collectives at once hang without Tutti, too.
         "I_MPI_COLL_INTRANODE": "pt2pt",
         # A tuned file of the developer's own is none of the tests'.

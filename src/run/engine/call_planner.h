@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which plan the next call of a team across hosts has: by its shape, and by what all members know
-// alike now of multicast, of the networks in use and of the speed of messages.
+// alike now of multicast, of the networks in use and of the speed of messages. What plans or asks
+// is called under MulticastLife::hold(); what makes helpers, and forget(), between calls.
 #pragma once
 
 #include <cstddef>
@@ -60,8 +61,8 @@ class CallPlanner {
     [[nodiscard]] std::optional<uint64_t> follows_from(const sched::Shape& shape) const {
         return plans_.follows_from(agreed(shape), circumstances(shape));
     }
-    // Whether ranks that take the call of this shape for one of so many bytes have a plan, or none,
-    // as this rank has.
+    // Whether ranks that take the call of this shape for one of so many bytes leave it to the
+    // embedder if this rank does, and else do not.
     [[nodiscard]] bool stays_with(const sched::Shape& shape, uint64_t bytes) const;
 
     // ---- a call of the plan, in the order of calls ----

@@ -27,7 +27,6 @@ Result<Done> CallTrack::reserve(select::Plan& plan) {
 // ---- the next call -----------------------------------------------------------------------------
 
 void CallTrack::take_on(select::Plan& plan) {
-    TUTTI_ASSERT(!is_under_way_, "one call at a time");
     capacity_.is_spare = false;
     capacity_.is_given_up = false;
     capacity_.less = 0;
@@ -40,6 +39,7 @@ void CallTrack::take_on(select::Plan& plan) {
 }
 
 void CallTrack::begin(select::Plan& plan) {
+    TUTTI_ASSERT(!is_under_way_, "one call at a time");
     TUTTI_ASSERT(plan.is_reserved, "a call begins with its memory");
     means_.planner.started(plan);
     shape_ = plan.shape;

@@ -62,8 +62,8 @@ class CallTrack {
     void start(const exec::Arguments& arguments, bool has_spare_capacity = false);
     // See take_less(): the call that was withdrawn is taken on again as one of what is sent.
     void take_on_again(select::Plan& plan);
-    // Calls in which nothing is sent, but those for whom they are other calls will notice: one of
-    // no bytes, and one that is the embedder's.
+    // A call of no bytes, and one that is the embedder's: nothing is sent, but it has its number,
+    // so that ranks that disagree find out.
     void pass(const node::Call& call) { sign(call.collective, call.root, 0); }
     void leave_to_host(const select::Plan& plan);
 

@@ -8,7 +8,7 @@ namespace tutti::engine {
 
 bool OwnCalls::settle() {
     const HeldTeam held(team_);
-    if (Request* last = queue_.back()) waits_.wait_for(*last);
+    team_.settle();
     return !team_.members().is_broken();
 }
 

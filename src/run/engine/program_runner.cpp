@@ -76,7 +76,8 @@ Runner::Begun ProgramRunner::begin(Request& request) {
 }
 
 // Multicast may have failed since: the call goes on by messages then, as if it had begun before.
-Runner::Begun ProgramRunner::start_chosen(Request&) {
+Runner::Begun ProgramRunner::start_chosen(Request& request) {
+    TUTTI_ASSERT(&request == request_, "the call that was chosen");
     const auto held = inter_node_->hold();
     start();
     return Begun::kRuns;
@@ -93,21 +94,20 @@ void ProgramRunner::start() {
 void ProgramRunner::begin_cards(const CallCard& mine, std::span<CallCard> all) {
     const exec::Arguments cards{
         reinterpret_cast<const std::byte*>(&mine), reinterpret_cast<std::byte*>(all.data()), {}};
-    const auto held = inter_node_->hold();
-    track_.take_on(planner_.helpers().check);  // reserved with the team
-    track_.start(cards);
+    run_helper(planner_.helpers().check, cards);
 }
 
-void ProgramRunner::begin_meeting() {
-    const auto held = inter_node_->hold();
-    track_.take_on(planner_.helpers().barrier);  // reserved with the team
-    track_.start({});
-}
+void ProgramRunner::begin_meeting() { run_helper(planner_.helpers().barrier, {}); }
 
 void ProgramRunner::begin_comparison(const node::Call& call) {
+    run_helper(planner_.helpers().comparison, arguments_of(call, members_.rank));
+}
+
+// Which was reserved with the team.
+void ProgramRunner::run_helper(select::Plan& plan, const exec::Arguments& arguments) {
     const auto held = inter_node_->hold();
-    track_.take_on(planner_.helpers().comparison);  // reserved with the team
-    track_.start(arguments_of(call, members_.rank));
+    track_.take_on(plan);
+    track_.start(arguments);
 }
 
 Step ProgramRunner::step() {

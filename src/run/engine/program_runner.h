@@ -49,6 +49,7 @@ class ProgramRunner final : public Runner {
         kWithdrawing  // others send less than there is room for: the call begins anew
     };
     void start();
+    void run_helper(select::Plan& plan, const exec::Arguments& arguments);
     Step step_program();
     Step step_decision();
     Step step_settling();

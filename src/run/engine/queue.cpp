@@ -10,8 +10,10 @@ namespace tutti::engine {
 
 void Queue::push(Request& request) {
     TUTTI_ASSERT(request.stage == Request::Stage::kIdle, "a request is started once at a time");
+    TUTTI_ASSERT(!back_ || back_->stage != Request::Stage::kChosen, "a chosen call goes on first");
     request.stage = Request::Stage::kQueued;
     request.status = TUTTI_PENDING;
+    request.was_chosen = false;
     request.next = nullptr;
     (back_ ? back_->next : front_) = &request;
     back_ = &request;
@@ -61,6 +63,7 @@ void Queue::begun(Request& request, Runner::Begun begun) {
         case Runner::Begun::kChosen:
             request.stage = Request::Stage::kChosen;
             request.status = TUTTI_CHOSEN;
+            request.was_chosen = true;
             return;
         case Runner::Begun::kDone:
             return finish(request, TUTTI_OK);
@@ -117,7 +120,11 @@ void Queue::finish_front() {
         return finish(*front_, TUTTI_OK);
     }
     if (members_.is_broken()) return finish(*front_, members_.broken);
-    is_checking ? compare_cards(*front_) : begin_main(*front_);
+    if (is_checking) return compare_cards(*front_);
+    Request& decided = *front_;
+    begin_main(decided);
+    TUTTI_ASSERT(decided.status != TUTTI_HOST,
+                 "what multicasts is not the host's without them either");
 }
 
 // The error of a plan that cannot be made is the same on all ranks; what is this rank's own, the

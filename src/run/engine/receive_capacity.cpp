@@ -34,6 +34,7 @@ transport::State CallTrack::retract() {
     const auto held = means_.multicast.hold();
     const transport::State state = executor_->withdraw();
     if (state != transport::State::kDone) return state;
+    is_under_way_ = false;
     means_.log.withdraw();
     means_.planner.withdrawn();
     return state;

@@ -36,6 +36,7 @@ struct Request {
     uint32_t way = 0;            // that live tuning says (select::Way::force), of a blocking call
     CallCard card;               // TUTTI_CHECK only
     bool buffers_later = false;  // see tutti_call
+    bool was_chosen = false;     // and is not over, or has failed since
     const char* ran = nullptr;   // what runs it; nullptr: what the node level chooses
     node::Call described;        // as it is to be started
     enum class Stage {

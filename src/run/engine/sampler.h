@@ -51,7 +51,7 @@ class Sampler {
     };
     Look begin(const Request& request);
     void end(const Look& look, tutti_status status);
-    // The call is chosen, and waits for its buffers; then it is over.
+    // Of a call that is chosen, until tutti_resume() ends it.
     void put_aside(const Look& look) { aside_ = look; }
     void end_put_aside(tutti_status status) {
         if (aside_) end(*std::exchange(aside_, std::nullopt), status);

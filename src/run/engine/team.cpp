@@ -29,8 +29,8 @@ Team::Team(Context& context, const tutti_team_params& params, bool checks)
 Team::~Team() {
     // Whoever has completed the last request is through with the team.
     static_cast<void>(HeldTeam(*this));
-    TUTTI_ASSERT(!link_.is_listed.load(std::memory_order_relaxed),
-                 "a team goes when its requests are complete");
+    TUTTI_ASSERT(!link_.is_listed.load(std::memory_order_relaxed) && queue_.is_idle(),
+                 "a team goes when its calls are complete");
     control_.reset();
     runner_.reset();  // it knows the node's part
     members_.memory.leave();
@@ -92,6 +92,7 @@ tutti_status Team::run(const tutti_call& call) {
 
 // What is not there within a microsecond, the wait loop waits for.
 [[gnu::always_inline]] inline tutti_status Team::run_short() {
+    TUTTI_ASSERT_SLOW(queue_.is_idle(), "a chosen call goes on first");
     if (short_->begin(run_.op) == Runner::Begun::kDone) return TUTTI_OK;
     node::Team& node = members_.node;
     const WaitPolicy& policy = members_.policy;
@@ -148,11 +149,11 @@ tutti_status Team::resume(const void* send, void* recv) {
     {
         const HeldTeam held(track);
         Request& chosen = track.run_;
+        if (!std::exchange(chosen.was_chosen, false)) return TUTTI_ERR_ARGUMENT;
+        // Else the team has broken down since.
         if (chosen.stage == Request::Stage::kChosen) {
             set_buffers(chosen, send, recv);
             track.queue_.start_chosen();
-        } else if (!chosen.buffers_later || chosen.status >= TUTTI_OK) {
-            return TUTTI_ERR_ARGUMENT;  // and no call that has failed meanwhile
         }
         status = track.waits_.wait_for(chosen);
     }

@@ -61,7 +61,7 @@ class Detour {
         if (!is_writing_ended_ || is_over()) return false;
         if (phase_ == Failure::Phase::kDetour && is_placed) {
             phase_ = Failure::Phase::kFlushed;
-            tell(now_ns, 1, prng);  // whoever has not heard it asks
+            tell(now_ns, 1, prng);  // a member that has not heard it asks
         }
         return is_flushed() && flushes_left_ == 0;
     }

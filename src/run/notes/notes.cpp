@@ -9,9 +9,11 @@
 
 namespace tutti::notes {
 
-Notes::Notes(const tutti_p2p& p2p, uint32_t tag, std::span<const uint32_t> peers, uint32_t rank,
-             uint64_t team)
-    : p2p_(p2p), tag_(tag), peers_(peers), rank_(rank), team_(team) {}
+Notes::Notes(const tutti_p2p& p2p, uint32_t tag, std::span<const uint32_t> peers, uint32_t ranks,
+             uint32_t rank, uint64_t team)
+    : p2p_(p2p), tag_(tag), peers_(peers), ranks_(ranks), rank_(rank), team_(team) {
+    TUTTI_ASSERT(rank < ranks && (peers.empty() || peers.size() == ranks), "a team's peers");
+}
 
 void Notes::drain() {
     Note note;
@@ -30,7 +32,7 @@ void Notes::look_at(Sending& sending) {
 bool Notes::send(uint32_t to, const Note& note) {
     if (!is_on()) return false;
     TUTTI_ASSERT(to != rank_, "a note to oneself is read by nobody");
-    TUTTI_ASSERT(peers_.empty() || to < peers_.size(), "a note to a rank of the team");
+    TUTTI_ASSERT(to < ranks_, "a note to a rank of the team");
     const std::lock_guard lock(sendings_mutex_);
     for (Sending& sending : sendings_) {
         look_at(sending);
@@ -61,10 +63,9 @@ bool Notes::take(uint32_t peer, Note& note) {
 // Notes go to the ranks that a note names, so these are of the team.
 bool Notes::names_ranks(const Note& note) const {
     if (note.from == rank_) return false;
-    if (peers_.empty()) return true;
     const uint32_t count = note.kind == Note::Kind::kAnswer ? note.count : 0;
     const auto named = std::span(note.waits_for).first(count);
-    const auto is_rank = [&](uint32_t rank) { return rank < peers_.size(); };
+    const auto is_rank = [&](uint32_t rank) { return rank < ranks_; };
     return is_rank(note.from) && std::ranges::all_of(named, is_rank);
 }
 

@@ -41,8 +41,8 @@ class Notes {
   public:
     // team: equal on all members, and different from that of any other team of these tags, of which
     // a note may be left over. peers as in transport::P2p; both outlive this.
-    Notes(const tutti_p2p& p2p, uint32_t tag, std::span<const uint32_t> peers, uint32_t rank,
-          uint64_t team);
+    Notes(const tutti_p2p& p2p, uint32_t tag, std::span<const uint32_t> peers, uint32_t ranks,
+          uint32_t rank, uint64_t team);
     Notes(const Notes&) = delete;
     Notes& operator=(const Notes&) = delete;
 
@@ -71,6 +71,7 @@ class Notes {
     tutti_p2p p2p_;
     uint32_t tag_;
     std::span<const uint32_t> peers_;
+    uint32_t ranks_;
     uint32_t rank_;
     uint64_t team_;
     std::mutex sendings_mutex_;

@@ -91,7 +91,6 @@ class Maker {
     Result<Done> make(std::unique_ptr<StreamMessages>& own);
 
   private:
-    void hang_up();
     Report listen_at(Card& card);
     Result<Done> introduce();
     Report call_lower();
@@ -208,10 +207,10 @@ Report Maker::answer_higher() {
     messages_ = std::make_unique<StreamMessages>(peers_, std::move(sockets_));
     if (messages_->wait_fd() < 0) return trouble("nothing to sleep on");
     probes_.resize(peers_.size());
-    return probe();
+    return {};
 }
 
-// All have called, so a message takes as long as the others need to answer.
+// All have answered.
 Report Maker::probe() {
     for (size_t i = 0; i < peers_.size(); ++i) {
         PairProbe& one = probes_[i];
@@ -245,19 +244,14 @@ Report Maker::probe() {
     return report;
 }
 
-void Maker::hang_up() {
-    listening_ = Fd();
-    messages_.reset();
-    sockets_.clear();
-}
-
 Result<Done> Maker::make(std::unique_ptr<StreamMessages>& own) {
     if (auto introduced = introduce(); !introduced) return introduced;
     attempt(mine_, [&] { return call_lower(); });
     if (auto called = all_.agree_briefly(mine_); !called) return called;
     attempt(mine_, [&] { return answer_higher(); });
-    // The others find its sockets closed, and do not wait for its message.
-    if (mine_.obstacle != Obstacle::kNone) hang_up();
+    // Else the others would wait for its message.
+    if (auto answered = all_.agree_briefly(mine_); !answered) return answered;
+    attempt(mine_, [&] { return probe(); });
     if (auto met = all_.agree_briefly(mine_); !met) return met;
     own = std::move(messages_);
     return Done{};

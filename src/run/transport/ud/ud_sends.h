@@ -36,6 +36,8 @@ class UdSends {
     // Any thread: so many were added ever, and so many of these are complete, in order.
     [[nodiscard]] uint64_t added() const { return added_; }
     [[nodiscard]] uint64_t complete() const { return complete_; }
+
+    // Under the lock, as all else.
     [[nodiscard]] uint64_t sent() const { return added_ - waiting_count_ - lost_; }
     [[nodiscard]] uint64_t lost() const { return lost_; }
 

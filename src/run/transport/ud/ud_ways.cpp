@@ -15,7 +15,7 @@ using verbs::UdRoute;
 
 Result<std::unique_ptr<UdWay>> UdWays::join(const WayParams& params) {
     if (params.group.kind != carrier::Kind::kUd) {
-        return Error{ErrorCode::kArgument, "multicast: the group's address is of another fabric"};
+        return Error{ErrorCode::kArgument, "multicast: the group's address is of another network"};
     }
     try {
         drop_retired();
@@ -41,7 +41,7 @@ Result<std::unique_ptr<UdWay>> UdWays::make(const WayParams& params) {
                      "multicast: another group has taken the receives that this one was to have"};
     }
     joined_.reserve(joined_.size() + 1);
-    // Whoever leaves needs no memory for it.
+    // A member that leaves needs no memory for it.
     retired_.reserve(retired_.size() + live_routes_ + members + 1);
     way->to_member.resize(members);
     if (const auto made = make_routes(*way, params); !made) return made.error();

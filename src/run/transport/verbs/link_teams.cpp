@@ -38,9 +38,13 @@ bool LinkTeams::fail(const Rc& team) {
 }
 
 bool LinkTeams::forget(const Rc& team) {
+    TUTTI_ASSERT(at(team.number()) == &team, "it has joined");
     teams_[team.number()] = nullptr;
     if (team.number() != 0 && team.has_parted()) free_.set(team.number());
-    if (!team.has_closed() && !team.has_given_up()) --open_;
+    if (!team.has_closed() && !team.has_given_up()) {
+        TUTTI_ASSERT(open_ > 0, "it was open");
+        --open_;
+    }
     return open_ > 0;
 }
 

@@ -98,8 +98,8 @@ class OperationPool {
         *operation = Operation{};
         return operation;
     }
-    // It has no memory registered.
     void release(Operation* operation) {
+        TUTTI_ASSERT(!operation->is_registered(), "its memory was given back");
         operation->next = free_;
         free_ = operation;
     }

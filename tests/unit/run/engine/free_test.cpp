@@ -226,7 +226,7 @@ TEST(EndOfATeam, TellsOnWithoutTheMulticastThatCameToNothing) {
         transport::TagBook book;
         book.take(p2p.user, 0);
         const transport::TagLease tags(book, p2p, 0, kToken);
-        notes::Notes notes(p2p, tags.note_tag(), {}, rank, tags.token());
+        notes::Notes notes(p2p, tags.note_tag(), {}, 1 + kOthers, rank, tags.token());
         heard += notes.receive(note) ? 1 : 0;
         first.attend();
     }

@@ -208,7 +208,9 @@ void fail_later(const char* hosts, uint32_t ranks, bool is_chosen) {
         EXPECT_EQ(data[0], 7u);
         if (rank == 0) {
             call.buffers_later = 1;
-            if (is_chosen) EXPECT_EQ(tutti_run(team, &call), TUTTI_CHOSEN);
+            if (is_chosen) {
+                EXPECT_EQ(tutti_run(team, &call), TUTTI_CHOSEN);
+            }
             tutti_team_give_up(team, "it has had enough");
         } else {
             EXPECT_EQ(tutti_run(team, &call), TUTTI_ERR_MEMORY);

@@ -88,7 +88,9 @@ TEST(Multicast, NobodyTriesWhatIsNotWanted) {
         Job job(2, settings);
         for (const Told& info : job.multicasts()) {
             // A team of one host tells nothing of it.
-            if (info.has("state")) EXPECT_EQ(info.text("state"), "none");
+            if (info.has("state")) {
+                EXPECT_EQ(info.text("state"), "none");
+            }
             EXPECT_FALSE(info.has("group"));
         }
     }
@@ -428,7 +430,8 @@ TEST(Multicast, TeamsComeAndGo) {
         const auto infos = job.multicasts();
         for (const Told& info : infos) {
             EXPECT_EQ(info.text("state"), infos[0].text("state")) << info.text("reason");
-            if (info.text("state") == "on") groups.insert(info.number("group"));
+            if (info.text("state") == "on")
+                groups.insert(static_cast<uint32_t>(info.number("group")));
         }
         if (team > 0) continue;
         ASSERT_TRUE(have_ended(job, pipes));

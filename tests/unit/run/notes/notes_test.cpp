@@ -13,8 +13,8 @@ constexpr uint32_t kTag = 16;
 TEST(Notes, ReachTheirRank) {
     test::Mailbox mailbox(3);
     const uint32_t peers[] = {2, 0};  // the embedder's numbers of ranks 0 and 1
-    Notes first(mailbox.callbacks(2), kTag, peers, 0, 11);
-    Notes second(mailbox.callbacks(0), kTag, peers, 1, 11);
+    Notes first(mailbox.callbacks(2), kTag, peers, 2, 0, 11);
+    Notes second(mailbox.callbacks(0), kTag, peers, 2, 1, 11);
     Note note;
     EXPECT_FALSE(second.receive(note));
     note.kind = Note::Kind::kAnswer;
@@ -36,9 +36,9 @@ TEST(Notes, ReachTheirRank) {
 // Of a team that had the same tag before.
 TEST(Notes, ThoseOfAnotherTeamAreDropped) {
     test::Mailbox mailbox(2);
-    Notes before(mailbox.callbacks(0), kTag, {}, 0, 11);
-    Notes after(mailbox.callbacks(0), kTag, {}, 0, 12);
-    Notes other(mailbox.callbacks(1), kTag, {}, 1, 12);
+    Notes before(mailbox.callbacks(0), kTag, {}, 2, 0, 11);
+    Notes after(mailbox.callbacks(0), kTag, {}, 2, 0, 12);
+    Notes other(mailbox.callbacks(1), kTag, {}, 2, 1, 12);
     Note note;
     note.call = 1;
     before.send(1, note);
@@ -53,10 +53,9 @@ TEST(Notes, ThoseOfAnotherTeamAreDropped) {
 // Notes go to the ranks that a note names.
 TEST(Notes, ThoseThatNameNoRanksAreDropped) {
     test::Mailbox mailbox(2);
-    const uint32_t peers[] = {0, 1};
-    Notes notes(mailbox.callbacks(0), kTag, peers, 0, 11);
-    Notes other(mailbox.callbacks(1), kTag, peers, 1, 11);
-    Notes beyond(mailbox.callbacks(1), kTag, peers, 2, 11);
+    Notes notes(mailbox.callbacks(0), kTag, {}, 2, 0, 11);
+    Notes other(mailbox.callbacks(1), kTag, {}, 2, 1, 11);
+    Notes beyond(mailbox.callbacks(1), kTag, {}, 3, 2, 11);
     beyond.send(0, Note{});
     Note answer;
     answer.kind = Note::Kind::kAnswer;
@@ -75,9 +74,9 @@ TEST(Notes, ThoseThatNameNoRanksAreDropped) {
 // What nobody takes is bounded, and is taken at the end at the latest.
 TEST(Notes, AreBounded) {
     test::Mailbox mailbox(2);
-    Notes first(mailbox.callbacks(0), kTag, {}, 0, 11);
+    Notes first(mailbox.callbacks(0), kTag, {}, 2, 0, 11);
     {
-        Notes second(mailbox.callbacks(1), kTag, {}, 1, 11);
+        Notes second(mailbox.callbacks(1), kTag, {}, 2, 1, 11);
         for (int i = 0; i < 1000; ++i) first.send(1, Note{});
         EXPECT_EQ(mailbox.under_way(), 32u);
         EXPECT_TRUE(first.is_busy());
@@ -91,7 +90,7 @@ TEST(Notes, OffWithoutAProbe) {
     test::Mailbox mailbox(2);
     tutti_p2p p2p = mailbox.callbacks(0);
     p2p.probe = nullptr;
-    Notes notes(p2p, kTag, {}, 0, 11);
+    Notes notes(p2p, kTag, {}, 2, 0, 11);
     EXPECT_FALSE(notes.is_on());
     notes.send(1, Note{});
     Note got;

@@ -102,7 +102,8 @@ class Process {
     }
     std::vector<uint64_t> offered(const std::vector<uint64_t>& peers, bool sleeps = false) {
         std::vector<uint64_t> ids;
-        for (const LinksOffer& offer : find_links(network_of(context->networks()), peers, sleeps).offers.of) {
+        for (const LinksOffer& offer :
+             find_links(network_of(context->networks()), peers, sleeps).offers.of) {
             if (offer.id != 0) ids.push_back(offer.id);
         }
         return ids;
