@@ -95,7 +95,9 @@ TEST_P(BuffersLater, AMemberThatCannotEndsTheCallsOfAll) {
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(Engine, BuffersLater, ::testing::Values("TUTTI_HOSTS=1", "TUTTI_HOSTS=2"));
+INSTANTIATE_TEST_SUITE_P(Engine, BuffersLater,
+                         ::testing::Values("TUTTI_HOSTS=1", "TUTTI_HOSTS=2", "TUTTI_CHECK=1",
+                                           "TUTTI_TUNE=live"));
 
 }  // namespace
 }  // namespace tutti::test
