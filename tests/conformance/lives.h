@@ -27,6 +27,21 @@ class Surroundings {
     virtual std::string fault() { return {}; }
 };
 
+// What befalls one member while a team gets its network, by the seed: the same on all members.
+enum class Mishap { kNone, kNoDevice, kNoMemory, kNoTalk, kFailedCall };
+struct Trouble {
+    Mishap mishap = Mishap::kNone;
+    uint32_t victim = 0;
+    long at = 0;  // an allocation, or a round
+    bool for_good = false;
+
+    [[nodiscard]] std::string text(uint32_t ranks) const {
+        return "mishap " + std::to_string(static_cast<int>(mishap)) + " of rank " +
+               std::to_string(victim) + " at " + std::to_string(at) + ", " + std::to_string(ranks) +
+               " ranks";
+    }
+};
+
 struct NetworkMaker {
     std::string name;     // of its row; of multicast, the word
     const char* setting;  // that asks for it

@@ -33,14 +33,8 @@ using transport::MessageId;
 using transport::State;
 using transport::Ticket;
 
-enum class Mishap { kNone, kNoDevice, kNoMemory, kNoTalk, kFailedCall };
-
 // Of one life, by the seed: the same on all members.
-struct Life {
-    Mishap mishap = Mishap::kNone;
-    uint32_t victim = 0;
-    long at = 0;  // an allocation, or a round
-    bool for_good = false;
+struct Life : Trouble {
     bool is_crowded = false;
     bool is_in_turn = false;
     bool is_short = false;  // sockets take and give less than they could
@@ -280,9 +274,7 @@ void Lives::run(uint64_t seed) {
     for (uint64_t lives = 1 + prng.below(3); lives > 0; --lives) {
         Life life = life_of(prng, ranks);
         if (without < ranks && life.mishap == Mishap::kNone) life.mishap = Mishap::kNoDevice;
-        SCOPED_TRACE("mishap " + std::to_string(static_cast<int>(life.mishap)) + " of rank " +
-                     std::to_string(life.victim) + " at " + std::to_string(life.at) + ", " +
-                     std::to_string(ranks) + " ranks");
+        SCOPED_TRACE(life.text(ranks));
         Meeting meeting(ranks);
         if (life.mishap == Mishap::kNoTalk) meeting.fail_from(static_cast<uint32_t>(life.at));
         std::vector<Outcome> outcomes(ranks);
@@ -307,7 +299,7 @@ TEST_P(Lives, AllMembersAlikeUnderSeeds) {
 INSTANTIATE_TEST_SUITE_P(Networks, Lives, testing::ValuesIn(networks()),
                          [](const auto& network) { return network.param.name; });
 
-// Whoever adds a network adds it here.
+// A new network is to be added here.
 TEST(LivesSuite, EveryNetworkIsThere) {
     std::set<std::string> names;
     for (const NetworkMaker& one : networks()) names.insert(one.name);

@@ -29,14 +29,8 @@ namespace {
 
 using transport::State;
 
-enum class Mishap { kNone, kNoDevice, kNoMemory, kNoTalk };
-
 // Of one team, by the seed: the same on all members.
-struct Life {
-    Mishap mishap = Mishap::kNone;
-    uint32_t victim = 0;
-    long at = 0;  // an allocation, or a round
-    bool for_good = false;
+struct Life : Trouble {
     uint64_t seed = 0;  // of its multicasts
 };
 
@@ -282,9 +276,7 @@ void MulticastLives::run(uint64_t seed) {
     for (uint64_t lives = 1 + prng.below(3); lives > 0; --lives) {
         Life life = life_of(prng, ranks);
         if (without < ranks && life.mishap == Mishap::kNone) life.mishap = Mishap::kNoDevice;
-        SCOPED_TRACE("mishap " + std::to_string(static_cast<int>(life.mishap)) + " of rank " +
-                     std::to_string(life.victim) + " at " + std::to_string(life.at) + ", " +
-                     std::to_string(ranks) + " ranks on " + std::to_string(nodes) + " hosts");
+        SCOPED_TRACE(life.text(ranks) + " on " + std::to_string(nodes) + " hosts");
         Meeting meeting(ranks);
         if (life.mishap == Mishap::kNoTalk) meeting.fail_from(static_cast<uint32_t>(life.at));
         Mailbox mailbox(ranks);

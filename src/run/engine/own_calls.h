@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that the members of a team make by themselves, between two of the embedder's: each has its
-// number among the team's calls. Whoever makes another call, has given up or has had an error ends
-// one of these, while nothing ends a wait in the embedder's allgather.
+// Calls that the members of a team make by themselves, between two of the embedder's. Each has its
+// number among the team's calls. Members meet in one of these before they use the embedder's
+// allgather: it ends with an error if a member makes another call, has given up or has failed. A
+// wait in the allgather would not end.
 #pragma once
 
 #include "run/engine/queue.h"

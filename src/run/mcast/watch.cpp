@@ -29,7 +29,7 @@ void Watch::wait(uint64_t now_ns, Member member) {
     peer.asks = 0;
     peer.check_ns = now_ns + timing_.ask_ns_first;
     next_ns_ = std::min(next_ns_, peer.check_ns);
-    TUTTI_ASSERT_SLOW(is_sound(), "who is awaited is looked at in time");
+    TUTTI_ASSERT_SLOW(is_sound(), "the next look is no later than it is due");
 }
 
 void Watch::end_wait(Member member) {
@@ -37,7 +37,7 @@ void Watch::end_wait(Member member) {
     TUTTI_ASSERT(peer.reasons > 0, "nobody waits for this member");
     // next_ns_ may now be too early; check() finds that out.
     if (--peer.reasons == 0) peer.check_ns = kNever;
-    TUTTI_ASSERT_SLOW(is_sound(), "who is awaited is looked at in time");
+    TUTTI_ASSERT_SLOW(is_sound(), "the next look is no later than it is due");
 }
 
 void Watch::restart(uint64_t now_ns) {
@@ -48,7 +48,7 @@ void Watch::restart(uint64_t now_ns) {
         peer.check_ns = now_ns + timing_.ask_ns_first;
     }
     next_ns_ = std::min(next_ns_, now_ns + timing_.ask_ns_first);
-    TUTTI_ASSERT_SLOW(is_sound(), "who is awaited is looked at in time");
+    TUTTI_ASSERT_SLOW(is_sound(), "the next look is no later than it is due");
 }
 
 Watch::Finding Watch::check(uint64_t now_ns, Member& member) {
@@ -70,7 +70,7 @@ Watch::Finding Watch::check(uint64_t now_ns, Member& member) {
     next_ns_ = kNever;
     for (const Peer& peer : peers_) next_ns_ = std::min(next_ns_, peer.check_ns);
     TUTTI_ASSERT(next_ns_ > now_ns, "the next look is over before it was due");
-    TUTTI_ASSERT_SLOW(is_sound(), "who is awaited is looked at in time");
+    TUTTI_ASSERT_SLOW(is_sound(), "the next look is no later than it is due");
     return Finding::kNothing;
 }
 

@@ -9,8 +9,8 @@ namespace tutti::multicast {
 namespace {
 
 // The next one's times as shares of those by the one before, in thousandths, one for each length:
-// 10 % less in the mean. What is nearer is as likely the trials' own scatter. Those tried first
-// spare the processors the network's stack, which prices do not know.
+// 10 % less in the mean. A smaller difference may be scatter of the trials. Networks that are tried
+// first take less time of the processors, which prices do not know.
 constexpr uint64_t kPermille = 1000;
 constexpr uint64_t kClearlyLess = 2 * 900;
 
