@@ -255,7 +255,8 @@ typedef struct tutti_team_params {
      * other's clocks (TUTTI_ARRIVALS). With 0 neither is done. */
     int multicast_later;
     /* How many calls of the team may be under way at once; 0 is 1. The smallest value of all
-     * members counts. Each takes the resources of a team: shared memory, tags, a multicast group.
+     * members counts. Each takes shared memory, message tags and plans as a team does. Members,
+     * connections and multicast are the team's; call 1 and each so many calls later may multicast.
      */
     uint32_t requests;
     /* Not 0: this member uses all teams of its context that have this flag one call after the

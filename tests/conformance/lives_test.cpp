@@ -118,7 +118,7 @@ void Member::live(const Life& life, Meeting& meeting, Outcome& outcome) {
         return;
     }
     for (const uint32_t peer : team_->peers()) outcome.peers.push_back(peer);
-    if (team_->messages()) {
+    if (team_->messages(0)) {
         outcome.trouble = exchange(life);
         outcome.row = team_->facts(whose);
         if (outcome.trouble.empty()) outcome.trouble = end(life);
@@ -138,7 +138,7 @@ std::string Member::exchange(const Life& life) {
         Ticket sent;
         Ticket received;
     };
-    transport::Transport& messages = *team_->messages();
+    transport::Transport& messages = *team_->messages(0);
     std::deque<Letter> letters;
     for (const uint32_t peer : team_->peers()) {
         if (peer == rank_) continue;
@@ -182,7 +182,7 @@ std::string Member::exchange(const Life& life) {
 // waits for, and gives up.
 std::string Member::end(const Life& life) {
     Prng prng(life.seed * 100 + rank_);
-    for (uint64_t i = prng.below(2000); i > 0; --i) team_->messages()->poll();
+    for (uint64_t i = prng.below(2000); i > 0; --i) team_->messages(0)->poll();
     const bool has_failed = life.mishap == Mishap::kFailedCall && rank_ == life.victim;
     if (has_failed) {
         std::vector<std::byte> memory(64);
@@ -191,9 +191,9 @@ std::string Member::end(const Life& life) {
             if (peer == rank_) continue;
             const MessageId id{8, 0, 0, 0, {8, 1, 0}, false};
             Ticket& ticket = tickets.emplace_back();
-            team_->messages()->recv(peer, id, memory.data(), memory.size(), ticket);
+            team_->messages(0)->recv(peer, id, memory.data(), memory.size(), ticket);
         }
-        for (Ticket& ticket : tickets) team_->messages()->cancel(ticket);
+        for (Ticket& ticket : tickets) team_->messages(0)->cancel(ticket);
         team_->give_up();
     }
     if (life.mishap != Mishap::kFailedCall && !eventually([&] { return team_->close(); })) {

@@ -14,6 +14,7 @@
 #include "run/bootstrap/make_team.h"
 #include "run/engine/context.h"
 #include "run/engine/team.h"
+#include "run/engine/team_requests.h"
 #include "run/node/kernels/kernels.h"
 #include "run/site/fabric_search.h"
 #include "run/site/job_fabric.h"
@@ -291,23 +292,27 @@ tutti_status tutti_resume(tutti_team* team, const void* send, void* recv) {
 
 tutti_status tutti_request_init(tutti_request* request, tutti_team* team, const tutti_call* call) {
     if (!request || !team || !call) return TUTTI_ERR_ARGUMENT;
-    return team_of(team).init(*call, *new (request->bytes) Request);
+    return tutti::engine::init(team_of(team), *call, *new (request->bytes) Request);
 }
 
 tutti_status tutti_request_start(tutti_request* request) {
-    if (!request || !Team::is_over(request_of(request))) return TUTTI_ERR_ARGUMENT;
-    Team::start(request_of(request));
+    if (!request || !tutti::engine::is_over(request_of(request))) return TUTTI_ERR_ARGUMENT;
+    tutti::engine::start(request_of(request));
     return TUTTI_OK;
 }
 
-tutti_status tutti_request_test(tutti_request* request) { return Team::test(request_of(request)); }
+tutti_status tutti_request_test(tutti_request* request) {
+    return tutti::engine::test(request_of(request));
+}
 
-tutti_status tutti_request_wait(tutti_request* request) { return Team::wait(request_of(request)); }
+tutti_status tutti_request_wait(tutti_request* request) {
+    return tutti::engine::wait(request_of(request));
+}
 
 const char* tutti_team_ran(const tutti_team* team) { return team_of(team).ran(); }
 
 const char* tutti_algorithm(const tutti_team* team, const tutti_call* call) {
-    return team_of(team).next_track().algorithm(*call);
+    return team_of(team).algorithm(*call);
 }
 
 tutti_status tutti_team_force(tutti_team* team, const tutti_call* call, const char* algorithm,
@@ -327,7 +332,7 @@ tutti_status tutti_check_foreign(tutti_team* team, const char* label) {
 }
 
 void tutti_team_give_up(tutti_team* team, const char* why) {
-    team_of(team).give_up_all(why ? why : "it cannot go on");
+    team_of(team).give_up(why ? why : "it cannot go on");
 }
 
 void tutti_team_rejected(tutti_team* team, const tutti_call* call) {

@@ -20,7 +20,7 @@ class TeamSpeed final : public multicast::MessageSpeed {
     TeamSpeed(engine::Context& context, engine::InterNode& inter_node, uint32_t rank)
         : context_(context), inter_node_(inter_node), rank_(rank) {}
     [[nodiscard]] sched::Speed known() const override {
-        return inter_node_.planner().message_speed();
+        return inter_node_.first().planner().message_speed();
     }
     void prepare(uint32_t partner) override {
         meter_.emplace(inter_node_, context_.clock(), rank_, partner);
@@ -28,7 +28,7 @@ class TeamSpeed final : public multicast::MessageSpeed {
     Result<Done> measure(sched::Speed& speed) override {
         if (meter_->measure(speed)) return Done{};
         context_.remnants().keep(meter_->let_go());
-        return cut_off(inter_node_.transport());
+        return cut_off(inter_node_.first().transport());
     }
 
   private:
@@ -49,7 +49,7 @@ Result<MulticastOutcome> make_multicast(engine::Context& context, Circle& all,
                                          context.process(),
                                          context.params().job_rank,
                                          inter_node.multicast(),
-                                         inter_node.transport(),
+                                         inter_node.first().transport(),
                                          speed};
     multicast::NetworkChoice choice(context.settings().mcast.over);
     while (const auto network = choice.next()) {

@@ -54,6 +54,7 @@ Result<Done> NodeMaker::meet() {
     leader_ = static_cast<uint32_t>(smallest - members.begin());
     attempt(mine_, [&] {
         members_.assign(members.begin(), members.end());
+        part_.nodes.resize(tracks_);
         home_.meet(members_);
         return Report{};
     });
@@ -139,7 +140,7 @@ void NodeMaker::read_layout() {
     } else {
         std::memcpy(words.data(), tree_space(), words.size() * sizeof(uint32_t));
     }
-    part_.node.layout = tree_layout(words);
+    for (node::Team& node : part_.nodes) node.layout = tree_layout(words);
 }
 
 Result<Done> NodeMaker::verify() {
@@ -153,11 +154,11 @@ Result<Done> NodeMaker::verify() {
         read_layout();
         prepare();
         if (learns(offer_)) {
-            finder_.emplace(context_, part_.node, members_, offer_.is_crowded != 0);
+            finder_.emplace(context_, part_.nodes.front(), members_, offer_.is_crowded != 0);
         }
         return Report{};
     });
-    const node::Slice& slice = part_.node.slice;
+    const node::Slice& slice = part_.nodes.front().slice;
     attempt(mine_, [&] {
         for (uint32_t rank = 0; rank < circle_.size; ++rank) {
             const uint64_t token = slice.done(rank).token.load(std::memory_order_acquire);
@@ -178,8 +179,10 @@ Result<Done> NodeMaker::learn() {
     if (!learns(offer_)) return Done{};
     const engine::NodeFacts facts = finder_->run();
     attempt(mine_, [&] {
-        apply(facts, context_, members_, part_.node);
-        node::choose_small(part_.node);
+        for (node::Team& node : part_.nodes) {
+            apply(facts, context_, members_, node);
+            node::choose_small(node);
+        }
         context_.findings().keep_facts(set_hash(members_), facts);
         return Report{};
     });
@@ -187,16 +190,25 @@ Result<Done> NodeMaker::learn() {
     finder_.reset();
     // Nobody reads what another one clears, or writes what it then does.
     if (auto ended = circle_.agree(mine_); !ended) return ended;
-    clear_area(part_.node.slice);
-    recut(part_.node);
+    clear_area(part_.nodes.front().slice);
+    for (node::Team& node : part_.nodes) recut(node);
     return circle_.agree({});
 }
 
 void NodeMaker::prepare() {
-    node::Team& node = part_.node;
+    for (uint32_t track = 0; track < tracks_; ++track) prepare(part_.nodes[track], track);
+    part_.is_crowded = offer_.is_crowded != 0;
+    const uint64_t group = members_.empty() ? 0 : members_[0].scheduling_group;
+    part_.has_many_sessions =
+        std::any_of(members_.begin(), members_.end(),
+                    [&](const NodeMember& member) { return member.scheduling_group != group; });
+    if (arena_) context_.segments().keep_arena(arena_);
+}
+
+void NodeMaker::prepare(node::Team& node, uint32_t track) {
     node.rank = circle_.rank;
     node.size = circle_.size;
-    node.slice = slice();
+    node.slice = slice(track);
     apply(offer_.facts, context_, members_, node);
     if (!learns(offer_)) recut(node);
     if (geometry_.is_lean) {
@@ -211,12 +223,6 @@ void NodeMaker::prepare() {
     }
     node.rank_order = context_.settings().reproducible;
     node::prepare(node);
-    part_.is_crowded = offer_.is_crowded != 0;
-    const uint64_t group = members_.empty() ? 0 : members_[0].scheduling_group;
-    part_.has_many_sessions =
-        std::any_of(members_.begin(), members_.end(),
-                    [&](const NodeMember& member) { return member.scheduling_group != group; });
-    if (arena_) context_.segments().keep_arena(arena_);
 }
 
 // From here on its end leaves the memory. Allocates nothing that prepare() has not.
@@ -224,10 +230,10 @@ void NodeMaker::hold_memory() {
     arena::TeamMemory& memory = part_.memory;
     memory.mapping = mapping_;
     memory.home = home_.home();
-    memory.header = &part_.node.slice.header();
+    memory.header = &part_.nodes.front().slice.header();
     memory.members = circle_.size;
     memory.counted_bytes = offer_.counted_bytes;
-    memory.part = part_.node.pool_part;
+    memory.part = part_.nodes.front().pool_part;
     entries_.own.reset();
     entries_.own_header.reset();
     counted_bytes_ = 0;
@@ -251,7 +257,8 @@ NodePart NodeMaker::finish() {
 Result<NodePart> NodeMaker::make() {
     if (circle_.size == 1) {
         geometry_ = node::Geometry::make(1, node::kLineBytes);
-        auto mapping = arena::Mapping::anonymous(slice_bytes());
+        part_.nodes.resize(tracks_);
+        auto mapping = arena::Mapping::anonymous(slices_bytes());
         if (!mapping) return mapping.error();
         mapping_ = mapping.value();
         prepare();
@@ -271,7 +278,10 @@ Result<NodePart> NodeMaker::make() {
 NodeMaker::~NodeMaker() {
     if (arena_ && own_mapping_ && is_leader()) arena_->give_back(offset_);
     if (counted_bytes_ > 0 && home_.home()) home_.home()->discharge_slice(counted_bytes_);
-    if (entries_.own && part_.node.pool_part) part_.node.pool->leave(*part_.node.pool_part);
+    if (entries_.own && !part_.nodes.empty() && part_.nodes.front().pool_part) {
+        node::Team& node = part_.nodes.front();
+        node.pool->leave(*node.pool_part);
+    }
     for (const auto& entry : {entries_.own, entries_.own_header}) {
         if (entry) home_.home()->give_back(*entry);
     }
@@ -284,16 +294,16 @@ NodeMember introduce(engine::Context& context) {
 }
 
 Result<NodePart> make_node(engine::Context& context, Circle& circle,
-                           std::span<const NodeMember> members, bool may_be_lean) {
-    return NodeMaker(context, circle, members, may_be_lean).make();
+                           std::span<const NodeMember> members, uint32_t tracks, bool may_be_lean) {
+    return NodeMaker(context, circle, members, tracks, may_be_lean && tracks == 1).make();
 }
 
 // Where messages fail, a member may still look at what another one offers that has failed already.
 // So nothing is taken apart before all have come to the round of the team.
 Result<NodePart> make_nodes(engine::Context& context, Circle& node, Circle& all,
-                            std::span<const NodeMember> members,
+                            std::span<const NodeMember> members, uint32_t tracks,
                             const std::function<Report(const Error&)>& explain) {
-    NodeMaker maker(context, node, members, false);
+    NodeMaker maker(context, node, members, tracks, false);
     std::optional<NodePart> part;
     const Report report = guarded([&] {
         auto made = maker.make();

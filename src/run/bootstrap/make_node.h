@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "run/arena/arena.h"
 #include "run/arena/home.h"
@@ -31,7 +32,7 @@ NodeMember introduce(engine::Context& context);
 struct NodePart {
     std::shared_ptr<arena::Arena> arena;  // none for a member that is alone on its node
     arena::TeamMemory memory;
-    node::Team node;
+    std::vector<node::Team> nodes;  // of each track
     uint32_t leader = 0;  // its number in the circle: who owns the arena, but of lean teams
     engine::NodeSource source;
     bool is_crowded = false;         // more ranks than processors
@@ -40,14 +41,15 @@ struct NodePart {
 
 // Collective over the circle: the members of one node. An error has the same text on all of them
 // and names the member that could not go on. members: where all have told each other already;
-// empty: they do so first. may_be_lean: see tutti_team_params.in_turn, of all members.
+// empty: they do so first. tracks: so many of the team have memory of their own. may_be_lean: see
+// tutti_team_params.in_turn, of all members of a team of one track.
 Result<NodePart> make_node(engine::Context& context, Circle& circle,
-                           std::span<const NodeMember> members, bool may_be_lean);
+                           std::span<const NodeMember> members, uint32_t tracks, bool may_be_lean);
 
 // The same on each node of a team across nodes, and then collective over all of it: every member
 // gets its part or none does. explain: the report of a node without one, the same on its members.
 Result<NodePart> make_nodes(engine::Context& context, Circle& node, Circle& all,
-                            std::span<const NodeMember> members,
+                            std::span<const NodeMember> members, uint32_t tracks,
                             const std::function<Report(const Error&)>& explain);
 
 }  // namespace tutti::bootstrap

@@ -21,7 +21,7 @@ struct Offer {
     uint64_t chance = 0;
 };
 
-enum class Got : uint32_t { kNothing, kRange, kNoMemory };
+enum class Got : uint32_t { kNothing, kAll, kNoMemory };
 
 // Bit number n of those that are set, n from 0.
 uint32_t nth_bit(uint64_t bits, uint64_t n) {
@@ -32,7 +32,7 @@ uint32_t nth_bit(uint64_t bits, uint64_t n) {
 }  // namespace
 
 Result<transport::TagLease> agree_on_tags(transport::TagBook& book, const tutti_p2p& p2p,
-                                          Circle& circle) {
+                                          Circle& circle, uint32_t ranges) {
     const uint32_t limit = transport::tag_ranges(p2p);
     uint32_t first = 0;
     for (uint32_t attempt = 0; attempt < kAttemptsMax && first < limit;) {
@@ -41,7 +41,8 @@ Result<transport::TagLease> agree_on_tags(transport::TagBook& book, const tutti_
         if (!offers) return offers.error();
         uint64_t free = ~uint64_t{0};
         for (const Offer& offer : offers.value()) free &= offer.free;
-        if (free == 0) {
+        const auto count = static_cast<uint32_t>(std::popcount(free));
+        if (count < ranges) {
             first += transport::TagBook::kWindow;
             continue;
         }
@@ -49,17 +50,20 @@ Result<transport::TagLease> agree_on_tags(transport::TagBook& book, const tutti_
         // on each rank; from the second attempt on, chance keeps them apart.
         const uint64_t token = offers.value()[0].chance;
         const uint64_t chance = attempt == 0 ? 0 : token;
-        const uint32_t range =
-            first + nth_bit(free, chance % static_cast<uint64_t>(std::popcount(free)));
         std::optional<transport::TagLease> lease;
-        Got outcome = Got::kNothing;
         const Report taken = guarded([&] {
-            if (!book.take(p2p.user, range)) return Report{};
-            lease.emplace(book, p2p, range, token);
-            outcome = Got::kRange;
+            lease.emplace(book, p2p, ranges, token);
+            for (uint32_t i = 0; i < ranges; ++i) {
+                if (!lease->take(first + nth_bit(free, (chance + i) % count))) break;
+            }
             return Report{};
         });
-        if (taken.obstacle != Obstacle::kNone) outcome = Got::kNoMemory;
+        Got outcome = Got::kNothing;
+        if (taken.obstacle != Obstacle::kNone) {
+            outcome = Got::kNoMemory;
+        } else if (lease->ranges() == ranges) {
+            outcome = Got::kAll;
+        }
         const auto got = circle.exchange(outcome);
         if (!got) return got.error();
         const auto all = got.value();

@@ -74,18 +74,19 @@ class TeamMaker {
     ~TeamMaker();
 
     // A team of so many tracks as all members ask for.
-    static Result<std::unique_ptr<engine::Team>> make(engine::Context& context,
-                                                      const tutti_team_params& params);
+    Result<std::unique_ptr<engine::Team>> make();
 
   private:
-    Result<std::unique_ptr<engine::Team>> make();
     Report prepare();
+    void prepare_one_node(uint32_t tracks);
     Result<Done> meet();
     template <class Hello>
     Result<Done> meet(const Hello& mine);
     Result<Done> make_alone();
     [[nodiscard]] topo::SwitchTree switches_of(const topo::Placement& placement) const;
     Result<Done> make_inter_node(const tutti_p2p& p2p);
+    void run_tracks_across();
+    [[nodiscard]] uint32_t tracks() const { return static_cast<uint32_t>(requests_); }
     Result<Done> make_across();
     [[nodiscard]] Report explain(const Error& error) const;
     Result<Done> name_hosts();
@@ -104,15 +105,12 @@ class TeamMaker {
     bool is_cut_ = false;              // messages have failed: some may still be under way
     std::vector<NodeMember> members_;  // of the own node; none in large teams
     std::unique_ptr<engine::Team> team_;
-    // What would run it on one node.
-    std::unique_ptr<engine::NodeRunner> node_runner_;
-    std::unique_ptr<engine::NodeControl> node_control_;
-    std::unique_ptr<engine::Tracks> tracks_;
-    engine::InterNode* inter_node_ = nullptr;  // the team's, across nodes
-    std::vector<uint64_t> nodes_;              // by rank
-    std::vector<uint32_t> hosts_;              // by rank, where the fabric is known
-    uint64_t requests_ = 1;                    // that all members ask for, at least
-    bool is_in_turn_ = false;                  // by the word of all members
+    engine::NodeRunner* node_runner_ = nullptr;  // of the first track, on one node
+    engine::InterNode* inter_node_ = nullptr;    // the team's, across nodes
+    std::vector<uint64_t> nodes_;                // by rank
+    std::vector<uint32_t> hosts_;                // by rank, where the fabric is known
+    uint64_t requests_ = 1;                      // that all members ask for, at least: the tracks
+    bool is_in_turn_ = false;                    // by the word of all members
     // Ranks of one machine that outnumber its processors, whatever hosts they pretend to be on; and
     // whether yielding helps those of one node (process.h).
     bool is_crowded_ = false;
@@ -123,19 +121,16 @@ class TeamMaker {
 Report TeamMaker::prepare() {
     if (params_.cannot) return report_of_no_memory();
     nodes_.reserve(params_.size);
-    team_ = std::make_unique<engine::Team>(context_, params_,
+    const uint32_t requests = std::max(params_.requests, 1u);
+    team_ = std::make_unique<engine::Team>(context_, params_, requests,
                                            context_.settings().check && params_.size > 1);
     const Settings& settings = context_.settings();
     if (settings.watches_arrivals() && params_.size > 1) {
         engine::Sampler& sampler = team_->sample();
         if (settings.tunes_live()) sampler.tune_live(settings.tune == TuneChoice::kLiveAll);
     }
-    node_runner_ = std::make_unique<engine::NodeRunner>(
-        team_->members(), select::NodeChoice::create(context_.grounds(), params_.size));
-    node_control_ = std::make_unique<engine::NodeControl>(team_->members());
+    prepare_one_node(requests);
     if (params_.size <= kIntroducedRanksMax) members_.reserve(params_.size);
-    const uint32_t requests = std::max(params_.requests, 1u);
-    if (requests > 1) tracks_ = std::make_unique<engine::Tracks>(*team_, requests);
     const engine::Context::OwnFabric* fabric = context_.fabric();
     if (fabric) hosts_.reserve(params_.size);
     mine_ = {context_.node_of(params_),
@@ -147,6 +142,20 @@ Report TeamMaker::prepare() {
              fabric ? fabric->own_host : topo::kNoNode,
              fabric ? fabric->hash : 0};
     return {};
+}
+
+// What runs it on one node, as it may be.
+void TeamMaker::prepare_one_node(uint32_t tracks) {
+    engine::Members& members = team_->members();
+    members.later_nodes.resize(tracks - 1);
+    for (uint32_t number = 0; number < tracks; ++number) {
+        node::Team& node = members.node_of(number);
+        auto runner = std::make_unique<engine::NodeRunner>(
+            members, node, select::NodeChoice::create(context_.grounds(), params_.size));
+        if (number == 0) node_runner_ = runner.get();
+        team_->tracks().at(number).run_by(std::move(runner),
+                                          std::make_unique<engine::NodeControl>(members, node));
+    }
 }
 
 namespace {
@@ -190,6 +199,10 @@ Result<Done> TeamMaker::meet(const Hello& mine) {
         if (one.machine != mine_.machine) continue;
         ++on_machine;
     }
+    team_->tracks().keep(requests_);
+    team_->members().later_nodes.resize(requests_ - 1);
+    if (requests_ > 1)
+        team_->leave_sampling();  // of several calls at once nobody can be said to be late
     is_crowded_ = on_machine > context_.machine().usable_cpus ||
                   context_.params().ranks_on_node > context_.machine().usable_cpus;
     return Done{};
@@ -199,7 +212,10 @@ void TeamMaker::take(NodePart& part) {
     engine::Members& members = team_->members();
     members.arena = std::move(part.arena);
     members.memory = std::move(part.memory);
-    members.node = std::move(part.node);
+    members.node = std::move(part.nodes.front());
+    for (size_t i = 1; i < part.nodes.size(); ++i) {
+        members.later_nodes[i - 1] = std::move(part.nodes[i]);
+    }
     members.node_leader = part.leader;
     members.node_source = part.source;
     is_crowded_ |= part.is_crowded;
@@ -209,10 +225,10 @@ void TeamMaker::take(NodePart& part) {
 // The team is on one node.
 Result<Done> TeamMaker::make_alone() {
     is_crowded_ = has_many_sessions_ = false;  // the node's own members know better
-    auto part = make_node(context_, all_, members_, is_in_turn_);
+    auto part = make_node(context_, all_, members_, tracks(), is_in_turn_);
     if (!part) return part.error();
     take(part.value());
-    team_->run_by_node(std::move(node_runner_), std::move(node_control_));
+    if (requests_ == 1) team_->run_short_by(*node_runner_);
     return Done{};
 }
 
@@ -226,7 +242,7 @@ topo::SwitchTree TeamMaker::switches_of(const topo::Placement& placement) const 
 }
 
 Result<Done> TeamMaker::make_inter_node(const tutti_p2p& p2p) {
-    auto tags = agree_on_tags(context_.tags(), p2p, all_);
+    auto tags = agree_on_tags(context_.tags(), p2p, all_, tracks());
     if (!tags) return tags.error();
     const auto make = [&] {
         topo::Placement placement(nodes_);
@@ -236,15 +252,24 @@ Result<Done> TeamMaker::make_inter_node(const tutti_p2p& p2p) {
         auto way =
             std::make_unique<engine::InterNode>(context_, std::move(placement), params_.rank, p2p,
                                                 std::move(peers), std::move(tags.value()));
-        engine::InterNode& inter_node = *way;
-        auto runner = std::make_unique<engine::ProgramRunner>(team_->members(), std::move(way));
-        auto control = std::make_unique<engine::InterNodeControl>(team_->members(), inter_node);
-        team_->run_by(std::move(runner), std::move(control));
-        inter_node_ = &inter_node;
-        node_.emplace(inter_node, params_.rank);
+        inter_node_ = way.get();
+        team_->connect(std::move(way));
+        run_tracks_across();
+        node_.emplace(*inter_node_, params_.rank);
         return Report{};
     };
     return all_.agree_briefly(guarded(make));
+}
+
+void TeamMaker::run_tracks_across() {
+    engine::Members& members = team_->members();
+    for (uint32_t number = 0; number < tracks(); ++number) {
+        node::Team& node = members.node_of(number);
+        engine::CallTrack& track = inter_node_->track(number);
+        team_->tracks().at(number).run_by(
+            std::make_unique<engine::ProgramRunner>(members, node, *inter_node_, track),
+            std::make_unique<engine::InterNodeControl>(members, node, *inter_node_, track));
+    }
 }
 
 // Why this node has no part: the same text on its members, which says whom it is about.
@@ -282,7 +307,7 @@ Result<Done> TeamMaker::name_hosts() {
 void TeamMaker::await_speed() {
     if (!params_.multicast_later || !may_measure(context_.settings(), context_.rules())) return;
     team_->agenda().add(std::make_unique<SpeedDuty>(*team_, nodes_));
-    inter_node_->planner().await_speed();
+    inter_node_->first().planner().await_speed();
 }
 
 // A report of trouble is about the team as a whole: whoever has no multicast goes without.
@@ -311,10 +336,19 @@ Report TeamMaker::make_multicast() {
 
 Report TeamMaker::attach() {
     engine::InterNode& inter_node = *inter_node_;
-    team_->members().node.tolerates = false;  // what the other nodes do, this one cannot see
-    inter_node.attach(inter_node.placement().members_max() > 1 ? &team_->members().node : nullptr);
-    auto planned =
-        inter_node.plan_helpers(context_.settings().check ? sizeof(engine::CallCard) : 0);
+    const bool has_nodes = inter_node.placement().members_max() > 1;
+    std::vector<node::Team*> nodes;
+    for (uint32_t number = 0; number < tracks(); ++number) {
+        node::Team& node = team_->members().node_of(number);
+        node.tolerates = false;  // what the other nodes do, this one cannot see
+        nodes.push_back(has_nodes ? &node : nullptr);
+    }
+    inter_node.attach(nodes);
+    const size_t card_bytes = context_.settings().check ? sizeof(engine::CallCard) : 0;
+    Result<Done> planned = Done{};
+    for (uint32_t number = 0; planned && number < tracks(); ++number) {
+        planned = inter_node.track(number).plan_helpers(card_bytes);
+    }
     if (planned) planned = prepare_arrivals();
     return planned ? Report{} : report_of(planned.error());
 }
@@ -326,14 +360,15 @@ Result<Done> TeamMaker::prepare_arrivals() {
     const bool may_multicast =
         inter_node_->multicast().is_awaited() || inter_node_->multicast().takes_ns() > 0;
     const bool may_follow = may_multicast && settings.may_follow_arrivals();
-    if (!params_.multicast_later || !(may_follow || team_->sampler())) {
+    const bool may_sample = params_.multicast_later && tracks() == 1;
+    if (!may_sample || !(may_follow || team_->sampler())) {
         team_->leave_sampling();
         return Done{};
     }
     engine::Sampler& sampler = team_->sampler() ? *team_->sampler() : team_->sample();
     if (may_follow) sampler.may_follow();
     sampler.read_clocks_by(std::make_unique<ClockDuty>(*team_));
-    return inter_node_->plan_comparison(sizeof(adapt::ArrivalBlock));
+    return inter_node_->first().plan_comparison(sizeof(adapt::ArrivalBlock));
 }
 
 Result<Done> TeamMaker::make_across() {
@@ -346,15 +381,15 @@ Result<Done> TeamMaker::make_across() {
     tutti_p2p p2p{};
     std::memcpy(&p2p, params_.p2p, std::min(params_.p2p->struct_bytes, sizeof(p2p)));
     if (auto made = make_inter_node(p2p); !made) return made;
-    auto part = make_nodes(context_, node_->circle, all_, members_,
+    auto part = make_nodes(context_, node_->circle, all_, members_, tracks(),
                            [this](const Error& error) { return explain(error); });
     if (!part) return part.error();
     take(part.value());
     if (auto named = name_hosts(); !named) return named;
     if (is_crowded_) inter_node_->multicast().set_crowded();
     const std::string& name = team_->members().name;
-    auto networks =
-        make_networks(context_, all_, inter_node_->networks(), {is_crowded_, is_in_turn_}, name);
+    auto networks = make_networks(context_, all_, inter_node_->networks(),
+                                  {is_crowded_, is_in_turn_, tracks()}, name);
     if (!networks) return networks;
     Report report = guarded([&] {
         await_speed();
@@ -370,7 +405,9 @@ void TeamMaker::finish() {
     engine::WaitPolicy& policy = team_->members().policy;
     policy.spin_ns = context_.settings().spin_us * 1000;
     policy.is_crowded = is_crowded_;
-    if (is_crowded_) team_->members().node.patience_polls = 0;
+    for (uint32_t number = 0; is_crowded_ && number < tracks(); ++number) {
+        team_->members().node_of(number).patience_polls = 0;
+    }
     const bool is_alone = inter_node_ == nullptr;
     policy.sleeps = is_crowded_ && has_many_sessions_ && is_alone;
     policy.naps = is_crowded_ && !is_alone;
@@ -402,31 +439,11 @@ Result<std::unique_ptr<engine::Team>> TeamMaker::make() {
     return std::move(team_);
 }
 
-Result<std::unique_ptr<engine::Team>> TeamMaker::make(engine::Context& context,
-                                                      const tutti_team_params& params) {
-    TeamMaker maker(context, params);
-    auto made = maker.make();
-    if (!made || maker.requests_ <= 1) return made;
-    engine::Team& first = *made.value();
-    engine::Tracks& tracks = *maker.tracks_;
-    first.become_track(tracks);
-    first.own_tracks(std::move(maker.tracks_));
-    tutti_team_params one = params;
-    one.requests = 1;
-    for (uint64_t i = 1; i < maker.requests_; ++i) {
-        auto track = TeamMaker(context, one).make();
-        if (!track) return track.error();
-        track.value()->become_track(tracks);
-        tracks.add(std::move(track.value()));
-    }
-    return made;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<engine::Team>> make_team(engine::Context& context,
                                                 const tutti_team_params& params) {
-    return TeamMaker::make(context, params);
+    return TeamMaker(context, params).make();
 }
 
 }  // namespace tutti::bootstrap

@@ -82,7 +82,7 @@ Result<sched::Speed> MessageTrial::measure() {
     if (!findings) return findings.error();
     sched::Speed speed;
     for (const SpeedFinding& one : findings.value()) {
-        if (one.is_cut != 0) return cut_off(inter_node_.transport());
+        if (one.is_cut != 0) return cut_off(inter_node_.first().transport());
         speed = slower(speed, one.speed);
     }
     return speed;
@@ -129,7 +129,7 @@ SpeedDuty::SpeedDuty(engine::Team& team, std::vector<uint64_t> nodes)
 
 bool SpeedDuty::is_due() {
     const auto held = team_.inter_node()->hold();
-    return team_.inter_node()->planner().is_speed_due();
+    return team_.inter_node()->first().planner().is_speed_due();
 }
 
 tutti_status SpeedDuty::run() {
@@ -139,7 +139,7 @@ tutti_status SpeedDuty::run() {
     engine::InterNode& inter_node = *team_.inter_node();
     MessageTrial trial(team_, hosts_);
     const auto found = trial.find_out();
-    inter_node.forget_told();  // notes may have been lost meanwhile
+    inter_node.first().messages().forget_told();  // notes may have been lost meanwhile
     inter_node.adopt_speed(found ? found.value() : sched::Speed{});
     if (found || found.error().code != ErrorCode::kBootstrap) return TUTTI_OK;
     team_.give_up(TUTTI_ERR_NETWORK, found.error().message.c_str());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What makes a node's part of a team: the rounds are in make_node.cpp, the memory that they are
-// about in node_memory.cpp. Inside bootstrap only.
+// What makes a node's part of a team, a slice of memory for each of its tracks: the rounds are in
+// make_node.cpp, the memory that they are about in node_memory.cpp. Inside bootstrap only.
 #pragma once
 
 #include <memory>
@@ -42,10 +42,11 @@ static_assert(sizeof(NodeOffer) <= PeerGather::kBytesMax);
 class NodeMaker {
   public:
     NodeMaker(engine::Context& context, Circle& circle, std::span<const NodeMember> members,
-              bool may_be_lean)
+              uint32_t tracks, bool may_be_lean)
         : context_(context),
           circle_(circle),
           introduced_(members),
+          tracks_(tracks),
           may_be_lean_(may_be_lean),
           home_(context) {}
     ~NodeMaker();
@@ -60,6 +61,7 @@ class NodeMaker {
     NodeOffer make_offer();
     Report find_own_arena();
     Report offer_slice(NodeOffer& offer);
+    Report make_headers(const node::Geometry& geometry, bool is_reserved);
     void offer_entries(NodeOffer& offer);
     [[nodiscard]] bool admits_slice(size_t bytes, size_t used, bool may_be_lean) const;
     std::vector<topo::CpuSet> cpus() const;
@@ -83,21 +85,25 @@ class NodeMaker {
     void recut(node::Team& node) const {
         node.slice.geometry = geometry_.recut(node.tuning.pieces.bytes_max, node.tuning.ring_bytes);
     }
-    [[nodiscard]] node::Slice slice() const;
+    // Of a track. One stands behind the other.
+    [[nodiscard]] node::Slice slice(uint32_t track) const;
     [[nodiscard]] std::byte* tree_space() const;
     void read_layout();
     void prepare();
+    void prepare(node::Team& node, uint32_t track);
     void hold_memory();
     NodePart finish();
     bool is_leader() const { return circle_.rank == leader_; }
     bool shares_process() const { return members_[leader_].process == context_.process(); }
-    size_t slice_bytes() const { return geometry_.slice_bytes; }
+    // Of all tracks.
+    size_t slices_bytes() const { return tracks_ * geometry_.slice_bytes; }
 
     engine::Context& context_;
     Circle& circle_;
     Report mine_;  // the first that kept this member from going on
     NodePart part_;
     std::span<const NodeMember> introduced_;
+    uint32_t tracks_;
     bool may_be_lean_;
     NodeHome home_;
     std::vector<NodeMember> members_;

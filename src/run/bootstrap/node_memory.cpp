@@ -75,7 +75,7 @@ Report NodeMaker::offer_slice(NodeOffer& offer) {
     const node::Geometry geometry = choose_geometry(settings, circle_.size, tuning, used);
     offer.chunk_bytes = geometry.chunk_bytes;
     offer.chunk_count = geometry.chunk_count;
-    const size_t bytes = geometry.slice_bytes;
+    const size_t bytes = tracks_ * geometry.slice_bytes;
     if (!admits_slice(bytes, used, may_be_lean)) {
         if (may_be_lean) {
             offer_entries(offer);
@@ -94,12 +94,30 @@ Report NodeMaker::offer_slice(NodeOffer& offer) {
     if (!record) return report_of(Obstacle::kMemory, record.error().message);
     own_mapping_ = record.value().mapping;
     offset_ = record.value().offset;
+    const bool is_reserved = record.value().reserved_for != 0;
+    if (Report made = make_headers(geometry, is_reserved); made.obstacle != Obstacle::kNone) {
+        return made;
+    }
     offer.arena = arena_->id();
     offer.fd = arena_->fd();
     offer.offset = record.value().offset;
-    offer.is_reserved = record.value().reserved_for != 0 ? 1 : 0;
+    offer.is_reserved = is_reserved ? 1 : 0;
     offer.socket_name = arena::random_token();
     offer.mapping = reinterpret_cast<uint64_t>(&own_mapping_);
+    return {};
+}
+
+// Of all slices but the first, whose header the arena has made.
+Report NodeMaker::make_headers(const node::Geometry& geometry, bool is_reserved) {
+    for (uint32_t track = 1; track < tracks_; ++track) {
+        const size_t at = track * geometry.slice_bytes;
+        if (!is_reserved) {
+            const auto reserved =
+                arena::reserve(arena_->fd(), offset_ + static_cast<off_t>(at), node::kPageBytes, 0);
+            if (!reserved) return report_of(Obstacle::kMemory, reserved.error().message);
+        }
+        new (own_mapping_->base() + at) node::SliceHeader{};
+    }
     return {};
 }
 
@@ -112,23 +130,25 @@ void NodeMaker::offer_entries(NodeOffer& offer) {
     if (!offer.facts.is_known) offer.facts = context_.findings().facts_of(home.set_hash());
 }
 
-// The parts of the slice that this member owns: reserved, cleared, marked with its token.
+// The parts of the slices that this member owns: reserved, cleared, marked with its token.
 Report NodeMaker::claim(const std::shared_ptr<arena::Mapping>& mapping) {
-    const node::Slice slice{mapping->base(), geometry_};
-    const auto area = slice.area(circle_.rank);
-    const off_t area_offset = static_cast<off_t>(offer_.offset) + (area - mapping->base());
-    if (offer_.is_reserved == 0) {
-        // The leader has looked at its cgroup when it took the slice.
-        const size_t all_bytes = is_leader() ? 0 : slice_bytes();
-        const auto reserved =
-            arena::reserve(arena_->fd(), area_offset, geometry_.rank_bytes, all_bytes);
-        if (!reserved) return report_of(Obstacle::kMemory, reserved.error().message);
-    }
     mapping_ = mapping;
-    clear_area(slice);
+    for (uint32_t track = 0; track < tracks_; ++track) {
+        const node::Slice part = slice(track);
+        const auto area = part.area(circle_.rank);
+        const off_t area_offset = static_cast<off_t>(offer_.offset) + (area - mapping->base());
+        if (offer_.is_reserved == 0) {
+            // The leader has looked at its cgroup when it took the slices.
+            const size_t all_bytes = is_leader() ? 0 : slices_bytes();
+            const auto reserved =
+                arena::reserve(arena_->fd(), area_offset, geometry_.rank_bytes, all_bytes);
+            if (!reserved) return report_of(Obstacle::kMemory, reserved.error().message);
+        }
+        clear_area(part);
+    }
     // The meter writes it all.
     if (learns(offer_) && offer_.is_crowded == 0) {
-        arena::populate(slice.chunk(circle_.rank, 0), geometry_.ring_bytes);
+        arena::populate(slice(0).chunk(circle_.rank, 0), geometry_.ring_bytes);
     }
     return {};
 }
@@ -152,8 +172,8 @@ void NodeMaker::clear_area(const node::Slice& slice) const {
 }
 
 // Of a lean team, once all entries are known.
-node::Slice NodeMaker::slice() const {
-    if (!geometry_.is_lean) return {mapping_->base(), geometry_};
+node::Slice NodeMaker::slice(uint32_t track) const {
+    if (!geometry_.is_lean) return {mapping_->base() + track * geometry_.slice_bytes, geometry_};
     const arena::Home& home = *home_.home();
     const auto ranks = home_.ranks();
     std::vector<std::byte*> entries;
@@ -184,7 +204,7 @@ Report NodeMaker::attach_lean() {
         }
     }
     entries_.of_members.assign(circle_.size, *entries_.own);
-    clear_area(slice());
+    clear_area(slice(0));
     return {};
 }
 
@@ -209,7 +229,7 @@ Report NodeMaker::attach() {
         if (!fd) return report_of(Obstacle::kCannotOpen, fd.error().message);
         arena_ = std::make_shared<arena::Arena>(offer_.arena, std::move(fd.value()));
     }
-    auto mapping = arena_->map(offer_.offset, slice_bytes());
+    auto mapping = arena_->map(offer_.offset, slices_bytes());
     if (!mapping) return report_of(Obstacle::kMemory, mapping.error().message);
     return claim(mapping.value());
 }
@@ -249,7 +269,7 @@ Report NodeMaker::attach_by_socket(bool i_need_it, std::vector<uint64_t> receive
     auto fd = request->receive(context_.clock(), kSocketTimeoutMs);
     if (!fd) return report_of(Obstacle::kForeignMemory, fd.error().message);
     arena_ = std::make_shared<arena::Arena>(offer_.arena, std::move(fd.value()));
-    auto mapping = arena_->map(offer_.offset, slice_bytes());
+    auto mapping = arena_->map(offer_.offset, slices_bytes());
     if (!mapping) return report_of(Obstacle::kMemory, mapping.error().message);
     return claim(mapping.value());
 }

@@ -24,7 +24,8 @@ struct NodeTalk {
 
   private:
     NodeTalk(engine::InterNode& inter_node, std::span<const uint32_t> members, uint32_t index)
-        : gather(std::make_unique<PeerGather>(inter_node.transport(), inter_node.notes(), members,
+        : gather(std::make_unique<PeerGather>(inter_node.first().transport(),
+                                              inter_node.first().messages().notes(), members,
                                               index)),
           circle(index, static_cast<uint32_t>(members.size()), PeerGather::allgather,
                  gather.get()) {

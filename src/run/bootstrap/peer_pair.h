@@ -32,7 +32,8 @@ class PeerPair {
              size_t bytes_max = PeerGather::kBytesMax)
         : ranks_{std::min(own, partner), std::max(own, partner)},
           place_(own < partner ? 0 : 1),
-          gather_(std::make_unique<PeerGather>(inter_node.transport(), inter_node.notes(), ranks_,
+          gather_(std::make_unique<PeerGather>(inter_node.first().transport(),
+                                               inter_node.first().messages().notes(), ranks_,
                                                place_, bytes_max)),
           both_(place_, 2, PeerGather::allgather, gather_.get()) {}
     PeerPair(const PeerPair&) = delete;

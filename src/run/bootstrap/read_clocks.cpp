@@ -140,7 +140,7 @@ Result<adapt::ClockReading> ClockTrial::find_out() {
     const auto findings = all_.exchange(read_own());
     if (!findings) return findings.error();
     for (const ClockFinding& one : findings.value()) {
-        if (one.is_cut != 0) return cut_off(inter_node_.transport());
+        if (one.is_cut != 0) return cut_off(inter_node_.first().transport());
     }
     return to_first(findings.value());
 }
@@ -157,7 +157,7 @@ tutti_status ClockDuty::run() {
     if (met != TUTTI_OK) return met;
     ClockTrial trial(team_);
     const auto found = trial.find_out();
-    team_.inter_node()->forget_told();  // notes may have been lost meanwhile
+    team_.inter_node()->first().messages().forget_told();  // notes may have been lost meanwhile
     if (found) {
         arrivals.take_reading(found.value(), clock.now_ns() - begin_ns);
         return TUTTI_OK;

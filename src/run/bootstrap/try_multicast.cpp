@@ -15,7 +15,7 @@ namespace {
 
 void tell_return(engine::InterNode& inter_node, const engine::Members& members) {
     try {
-        const std::string line = inter_node.multicast().tell_return(inter_node.call() + 1);
+        const std::string line = inter_node.multicast().tell_return(inter_node.first().call() + 1);
         if (!line.empty()) members.context.log(TUTTI_LOG_WARN, members.name + ": " + line);
     } catch (const std::bad_alloc&) {
         // A line for people.
@@ -70,7 +70,7 @@ tutti_status MulticastDuty::run() {
         });
         agreed = all.agree_briefly(report);
     }
-    inter_node.forget_told();  // notes may have been lost meanwhile
+    inter_node.first().messages().forget_told();  // notes may have been lost meanwhile
     if (agreed) {
         tell_return(inter_node, members);
         return TUTTI_OK;

@@ -10,7 +10,7 @@ namespace tutti::engine {
 namespace {
 
 void release(Team& team) {
-    if (team.is_idle()) team.context().active().leave(team);
+    if (team.tracks().are_idle()) team.context().active().leave(team);
     // Behind this the team may be gone.
     team.link().is_held.clear(std::memory_order_release);
 }
@@ -72,7 +72,7 @@ void ActiveTeams::advance() {
     for (uint32_t left = count_.load(std::memory_order_relaxed); left > 0; --left) {
         Team* team = take();
         if (!team) return;
-        team->move_on();
+        team->tracks().move_on();
         release(*team);
     }
 }

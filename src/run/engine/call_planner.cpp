@@ -17,20 +17,15 @@ constexpr Demand kSpeedDemand(kPricedCallBytes, 256 * kPricedCallBytes);
 
 }  // namespace
 
-CallPlanner::CallPlanner(Context& context, const topo::Placement& placement, uint32_t rank,
-                         const networks::TeamNetworks& networks,
-                         multicast::MulticastLife& multicast, const notes::CallLog& log)
-    : context_(context),
-      networks_(networks),
-      multicast_(multicast),
-      log_(log),
-      plans_(context.grounds(), placement, rank),
+CallPlanner::CallPlanner(const Means& means)
+    : means_(means),
+      plans_(means.context.grounds(), means.placement, means.rank),
       speed_demand_(kSpeedDemand) {}
 
 // Multicast comes in the midst of a team's calls, and goes when it fails. The order of operands
 // changes then, so where that shows, multicast is used only by the user's word.
 bool CallPlanner::may_multicast(const sched::Shape& shape) const {
-    const Settings& settings = context_.settings();
+    const Settings& settings = means_.context.settings();
     return shape.is_exact || settings.mcast.choice == McastChoice::kOn ||
            settings.tune == TuneChoice::kLiveAll || plans_.is_forced(shape.collective);
 }
@@ -38,21 +33,22 @@ bool CallPlanner::may_multicast(const sched::Shape& shape) const {
 // With what was agreed when the team was made.
 sched::Shape CallPlanner::agreed(sched::Shape shape) const {
     shape.is_computed_once =
-        context_.settings().heterogeneous && shape.collective == TUTTI_ALLREDUCE;
-    shape.networks = networks_.in_use();
-    shape.has_multicast = multicast_.team() != nullptr && may_multicast(shape);
+        means_.context.settings().heterogeneous && shape.collective == TUTTI_ALLREDUCE;
+    shape.networks = means_.networks.in_use();
+    shape.has_multicast = has_multicast() && may_multicast(shape);
     shape.message_speed = message_speed();
     if (!shape.has_multicast) return shape;
-    shape.gives_back = networks_.routes().can_withdraw_receives();
-    const multicast::AgreedMulticast& facts = multicast_.team()->agreed();
+    shape.gives_back = means_.networks.routes(0).can_withdraw_receives();
+    const multicast::AgreedMulticast& facts = means_.multicast.team()->agreed();
     shape.multicast_speed = {facts.latency_ns, facts.bytes_per_s * 8 / 1'000'000};
     return shape;
 }
 
 select::Circumstances CallPlanner::circumstances(const sched::Shape& shape) const {
     const bool may = may_multicast(shape);
-    return {may && multicast_.is_awaited(), may && multicast_.team() != nullptr,
-            multicast_.obstacle(), speed_demand_.is_awaited()};
+    const bool is_awaited = means_.may_multicast && means_.multicast.is_awaited();
+    return {may && is_awaited, may && means_.multicast.team() != nullptr,
+            means_.multicast.obstacle(), speed_demand_.is_awaited()};
 }
 
 Result<select::Plan*> CallPlanner::plan(const sched::Shape& shape, uint32_t way) {
@@ -60,8 +56,8 @@ Result<select::Plan*> CallPlanner::plan(const sched::Shape& shape, uint32_t way)
     now.way = way;
     sched::Shape wanted = agreed(shape);
     auto found = plans_.find(wanted, now);
-    const bool is_lost =
-        found && found.value()->multicasts() && !multicast_.is_there_at(log_.number() + 1);
+    const bool is_lost = found && found.value()->multicasts() &&
+                         !means_.multicast.is_there_at(means_.log.number() + 1);
     if (!is_lost) return found;
     wanted.has_multicast = false;
     return plans_.find(wanted, now);
@@ -94,7 +90,7 @@ bool CallPlanner::stays_with(const sched::Shape& shape, uint64_t bytes) const {
 void CallPlanner::count_wish(const select::Plan& plan) {
     const bool is_alike = !has_rooted_blocks(plan.shape.collective);
     if (plan.awaits_price && is_alike) speed_demand_.count(plan.shape.bytes);
-    if (plan.would_multicast) multicast_.ask(plan.shape.bytes);
+    if (plan.would_multicast) means_.multicast.ask(plan.shape.bytes);
 }
 
 Result<Done> CallPlanner::make_plain(select::Plan& plan, tutti_collective collective,
@@ -115,13 +111,13 @@ Result<Done> CallPlanner::make_helpers(size_t card_bytes) {
 }
 
 bool CallPlanner::is_speed_due() const {
-    if (!speed_demand_.is_awaited() || multicast_.team()) return false;
-    return speed_demand_.is_enough() || context_.settings().price == PriceChoice::kOn;
+    if (!speed_demand_.is_awaited() || means_.multicast.team()) return false;
+    return speed_demand_.is_enough() || means_.context.settings().price == PriceChoice::kOn;
 }
 
 sched::Speed CallPlanner::message_speed() const {
-    if (!multicast_.team()) return speed_;
-    const sched::Speed& beside = multicast_.team()->agreed().message;
+    if (!means_.multicast.team()) return speed_;
+    const sched::Speed& beside = means_.multicast.team()->agreed().message;
     return beside.mbit != 0 ? beside : speed_;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which plan the next call of a team across hosts has: by its shape, and by what all members know
-// alike now of multicast, of the networks in use and of the speed of messages. What plans or asks
+// Which plan the next call of a track across hosts has: by its shape, by the calls of the track so
+// far, and by what all members know alike now of multicast, of the networks in use and of the speed
+// of messages. What plans or asks
 // is called under MulticastLife::hold(); what makes helpers, and forget(), between calls.
 #pragma once
 
@@ -31,10 +32,17 @@ class CallPlanner {
         select::Plan comparison;  // an allreduce of one element
     };
 
-    // All outlive this. log: of the team's calls.
-    CallPlanner(Context& context, const topo::Placement& placement, uint32_t rank,
-                const networks::TeamNetworks& networks, multicast::MulticastLife& multicast,
-                const notes::CallLog& log);
+    // What the team and the track have; outlives this.
+    struct Means {
+        Context& context;
+        const topo::Placement& placement;
+        uint32_t rank;
+        const networks::TeamNetworks& networks;
+        multicast::MulticastLife& multicast;
+        const notes::CallLog& log;  // of the track's calls
+        bool may_multicast;         // they may, where the team has it
+    };
+    explicit CallPlanner(const Means& means);
 
     // The plan of the next call, of this shape, made where it is new. An error is the same on all
     // ranks, unless memory ran out. Valid until the next one is asked for, or while it runs. Where
@@ -47,7 +55,7 @@ class CallPlanner {
     // MulticastLife::decide() has gone on. A plan without multicasts stands, whatever they agree
     // on.
     [[nodiscard]] bool is_undecided(const select::Plan& plan) const {
-        return plan.multicasts() && multicast_.route()->is_undecided();
+        return plan.multicasts() && means_.multicast.route()->is_undecided();
     }
     // Calls of the shape's collective run by this algorithm from now on, whatever the settings say;
     // empty: by settings and rules again. All ranks alike, between calls. An error says why this
@@ -109,10 +117,12 @@ class CallPlanner {
     [[nodiscard]] sched::Shape agreed(sched::Shape shape) const;
     Result<Done> make_plain(select::Plan& plan, tutti_collective collective, size_t bytes);
 
-    Context& context_;
-    const networks::TeamNetworks& networks_;
-    multicast::MulticastLife& multicast_;
-    const notes::CallLog& log_;
+    // As calls of this track may use it.
+    [[nodiscard]] bool has_multicast() const {
+        return means_.may_multicast && means_.multicast.team() != nullptr;
+    }
+
+    Means means_;
     select::Plans plans_;
     Helpers helpers_;
     Demand speed_demand_;  // of calls that could run otherwise by it

@@ -8,12 +8,40 @@
 
 namespace tutti::engine {
 
-void CallTrack::attach(node::Team* node, transport::Transport& network, bool is_faulty) {
+CallTrack::CallTrack(uint32_t number, const Means& means)
+    : number_(number),
+      means_(means),
+      planner_({means.context, means.placement, means.rank, means.networks, means.multicast,
+                means.messages.log(), number == 0}) {
+    const FaultPlan& faults = means.context.settings().faults;
+    if (faults.reorder == 0) return;
+    faulty_ = std::make_unique<transport::Faulty>(
+        means.networks.routes(number),
+        transport::Faults{faults.seed + means.rank, faults.reorder, 0});
+}
+
+void CallTrack::attach(node::Team* node) {
     node_ = node;
-    network_ = &network;
-    is_faulty_ = is_faulty;
-    executor_ = std::make_unique<exec::Executor>(node, network, means_.multicast.route());
+    transport::Multicast* const route = multicasts() ? means_.multicast.route() : nullptr;
+    executor_ = std::make_unique<exec::Executor>(node, transport(), route);
     executor_->set_clock(means_.context.clock());
+}
+
+transport::Transport& CallTrack::transport() {
+    if (faulty_) return *faulty_;
+    return means_.networks.routes(number_);
+}
+
+Result<Done> CallTrack::plan_helpers(size_t card_bytes) {
+    auto made = planner_.make_helpers(card_bytes);
+    CallPlanner::Helpers& helpers = planner_.helpers();
+    if (made && card_bytes > 0) made = reserve(helpers.check);
+    return made ? reserve(helpers.barrier) : made;
+}
+
+Result<Done> CallTrack::plan_comparison(size_t bytes) {
+    auto made = planner_.make_comparison(bytes);
+    return made ? reserve(planner_.helpers().comparison) : made;
 }
 
 Result<Done> CallTrack::reserve(select::Plan& plan) {
@@ -27,44 +55,57 @@ Result<Done> CallTrack::reserve(select::Plan& plan) {
 // ---- the next call -----------------------------------------------------------------------------
 
 void CallTrack::take_on(select::Plan& plan) {
-    capacity_.is_spare = false;
-    capacity_.is_given_up = false;
-    capacity_.less = 0;
+    capacity_.reset();
     // A plan for a team without: the group has failed, and in this call all do without it.
-    if (!plan.shape.has_multicast && !means_.planner.is_helper(plan)) {
+    if (multicasts() && !plan.shape.has_multicast && !planner_.is_helper(plan)) {
         means_.multicast.went_without();
     }
-    means_.planner.count_wish(plan);
+    planner_.count_wish(plan);
     begin(plan);
 }
 
 void CallTrack::begin(select::Plan& plan) {
     TUTTI_ASSERT(!is_under_way_, "one call at a time");
     TUTTI_ASSERT(plan.is_reserved, "a call begins with its memory");
-    means_.planner.started(plan);
+    planner_.started(plan);
     shape_ = plan.shape;
     word_ = sign(plan.shape.collective, plan.shape.root, plan.shape.bytes);
-    if (means_.multicast.team()) means_.multicast.route()->begin_call(means_.log.number());
+    if (multicast_team()) means_.multicast.route()->begin_call(call());
     is_under_way_ = true;
 }
 
 void CallTrack::start(const exec::Arguments& arguments, bool has_spare_capacity) {
     TUTTI_ASSERT(is_under_way_, "a call is taken on first");
-    capacity_.is_spare = has_spare_capacity;
+    capacity_.start(has_spare_capacity);
     exec::Arguments buffers = arguments;
     buffers.input_bytes = shape_.input_bytes(means_.rank);
     buffers.output_bytes = shape_.output_bytes(means_.rank);
-    executor_->start(*means_.planner.running(), means_.log.number(), buffers, word_);
+    executor_->start(*planner_.running(), call(), buffers, word_);
 }
 
 void CallTrack::leave_to_host(const select::Plan& plan) {
-    means_.planner.count_wish(plan);
+    planner_.count_wish(plan);
     sign(node::kLeftToHost, 0, 0);
+}
+
+transport::State CallTrack::retract() {
+    const auto held = means_.multicast.hold();
+    const transport::State state = executor_->withdraw();
+    if (state != transport::State::kDone) return state;
+    is_under_way_ = false;
+    means_.messages.log().withdraw();
+    planner_.withdrawn();
+    return state;
+}
+
+void CallTrack::take_on_again(select::Plan& plan) {
+    capacity_.give_up(word_);
+    begin(plan);
 }
 
 // The next call is this one, for messages and the node alike.
 transport::CallWord CallTrack::sign(tutti_collective collective, uint32_t root, uint64_t bytes) {
-    const transport::CallWord word = means_.log.add(collective, root, bytes);
+    const transport::CallWord word = means_.messages.log().add(collective, root, bytes);
     if (node_) node::take_part(*node_, word.call, word.before);
     return word;
 }
@@ -72,7 +113,7 @@ transport::CallWord CallTrack::sign(tutti_collective collective, uint32_t root, 
 // ---- the call under way ------------------------------------------------------------------------
 
 Step CallTrack::step() {
-    const Step step = means_.multicast.team() ? step_multicast() : executor_->step();
+    const Step step = multicast_team() ? step_multicast() : executor_->step();
     if (step == Step::kDone) is_under_way_ = false;
     return step;
 }
@@ -102,12 +143,12 @@ Step CallTrack::step_by_polling() {
         if (!team.is_delivered()) return Step::kBlocked;
         wake_ = Wake::kBarrier;
         const transport::CallWord word = sign(TUTTI_BARRIER, 0, 0);
-        executor_->start(*means_.planner.helpers().barrier.program, means_.log.number(), {}, word);
+        executor_->start(*planner_.helpers().barrier.program, call(), {}, word);
         return Step::kAdvanced;
     }
     const Step step = executor_->step();
     if (step != Step::kDone) return step;
-    if (wake_ == Wake::kNone && means_.planner.running()->extent().multicasts > 0) {
+    if (wake_ == Wake::kNone && planner_.running()->extent().multicasts > 0) {
         wake_ = Wake::kDelivery;
         team.hasten();
         return Step::kAdvanced;
@@ -116,11 +157,27 @@ Step CallTrack::step_by_polling() {
     return Step::kDone;
 }
 
+void CallTrack::tell_calls() {
+    TrackMessages& messages = means_.messages;
+    if (!messages.notes().is_on()) return;
+    const auto tell = [&](uint32_t rank) {
+        if (rank != means_.rank) messages.tell_calls(rank);
+    };
+    for (const uint32_t rank : executor_->waits_for()) tell(rank);
+    // It alone knows for sure what a scatter sends.
+    if (capacity_.is_spare()) tell(shape_.root);
+    const node::Op* op = executor_->node_op();
+    if (!op) return;
+    // On the node, whoever comes next; or its leader, on whom most depends.
+    const auto members = means_.placement.members(means_.placement.node_of(means_.rank));
+    tell(members[op->awaited != node::kNoRank ? op->awaited : 0]);
+}
+
 // ---- sleeping (docs/protocol/verbs.md, "Who sleeps") -------------------------------------------
 
 bool CallTrack::waits_for_service() const {
     const multicast::MulticastLife& multicast = means_.multicast;
-    return multicast.team() && !multicast.polls() && executor_->waits_for_multicasts();
+    return multicast_team() && !multicast.polls() && executor_->waits_for_multicasts();
 }
 
 bool CallTrack::waits_for_node() const {
@@ -136,7 +193,7 @@ bool CallTrack::waits_for_fabric() {
         return false;
     }
     const auto held = multicast.hold();
-    return network_->wait_fd() >= 0;
+    return transport().wait_fd() >= 0;
 }
 
 // Behind a step that found nothing.
@@ -144,8 +201,8 @@ void CallTrack::sleep_for_fabric(Sleeper& sleeper, uint64_t end_ns) {
     pollfd fabric{-1, POLLIN, 0};
     {
         const auto held = means_.multicast.hold();
-        fabric.fd = network_->wait_fd();
-        if (fabric.fd < 0 || !network_->arm()) return;
+        fabric.fd = transport().wait_fd();
+        if (fabric.fd < 0 || !transport().arm()) return;
     }
     if (means_.multicast.carries()) {
         return means_.multicast.team()->sleep(sleeper, end_ns, fabric.fd);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of a team across hosts, one after the other: the executor that runs them, and what is
-// known of the one under way. A call is taken on by its plan, gets its number so, and starts once
-// its buffers are ready.
+// The calls of one track of a team across hosts, one after the other: the executor that runs them,
+// and what is known of the one under way. A call is taken on by its plan, gets its number so, and
+// starts once its buffers are ready.
+//
+// Of several tracks the first alone multicasts: after a failure members decide from which call on
+// they do without, which needs calls in a row.
 #pragma once
 
 #include <cstddef>
@@ -11,44 +14,60 @@
 
 #include "base/bell.h"
 #include "base/result.h"
+#include "base/topo/placement.h"
 #include "plan/sched/shape.h"
 #include "plan/select/plans.h"
 #include "run/engine/call_planner.h"
 #include "run/engine/context.h"
+#include "run/engine/receive_capacity.h"
+#include "run/engine/track_messages.h"
 #include "run/exec/executor.h"
 #include "run/multicast/multicast_life.h"
 #include "run/networks/team_networks.h"
 #include "run/node/node_team.h"
 #include "run/notes/call_log.h"
-#include "run/transport/p2p/p2p.h"
+#include "run/transport/faulty/faulty.h"
 #include "run/transport/transport.h"
 
 namespace tutti::engine {
 
 class CallTrack {
   public:
-    // What the team has, which outlives this.
+    // What the team has, and of it for this track; outlives this.
     struct Means {
         Context& context;
+        const topo::Placement& placement;
         uint32_t rank;
+        TrackMessages& messages;
         networks::TeamNetworks& networks;
-        transport::P2p& messages;  // the embedder's
         multicast::MulticastLife& multicast;
-        CallPlanner& planner;
-        notes::CallLog& log;
     };
-    explicit CallTrack(const Means& means) : means_(means) {}
+    // number: of the team's tracks.
+    CallTrack(uint32_t number, const Means& means);
     CallTrack(const CallTrack&) = delete;
     CallTrack& operator=(const CallTrack&) = delete;
 
     // Once, when the node's part is there; it stays where it is. nullptr where every node has one
-    // rank. network: by which its messages go. is_faulty: on the way they are held back, so no
-    // receive can be withdrawn.
-    void attach(node::Team* node, transport::Transport& network, bool is_faulty);
+    // rank.
+    void attach(node::Team* node);
     // No call comes any more.
-    void detach() { executor_.reset(); }
-    // Of the team's multicast, or none any more; between calls.
+    void detach() {
+        executor_.reset();
+        planner_.forget();
+    }
+    // Of the team's multicast, or none any more; between calls, on the first track.
     void set_route(transport::Multicast* route) { executor_->set_route(route); }
+
+    // By which its messages go to each peer.
+    [[nodiscard]] transport::Transport& transport();
+    [[nodiscard]] TrackMessages& messages() { return means_.messages; }
+    // Which plan the next call has; under MulticastLife::hold().
+    [[nodiscard]] CallPlanner& planner() { return planner_; }
+    // The number of the last call that has begun; from 1.
+    [[nodiscard]] uint32_t call() const { return means_.messages.log().number(); }
+    // CallPlanner::Helpers that are not there yet, with their memory.
+    Result<Done> plan_helpers(size_t card_bytes);
+    Result<Done> plan_comparison(size_t bytes);
 
     // ---- the next call; under MulticastLife::hold() ----
     // Makes the memory that a plan needs, before its first call.
@@ -60,7 +79,7 @@ class CallTrack {
     // has_spare_capacity: it may become one of fewer bytes, where this rank has room for more than
     // others send it.
     void start(const exec::Arguments& arguments, bool has_spare_capacity = false);
-    // See take_less(): the call that was withdrawn is taken on again as one of what is sent.
+    // The call that was retracted, as one of what is sent (receive_capacity.h).
     void take_on_again(select::Plan& plan);
     // A call of no bytes, and one that is the embedder's: nothing is sent, but it has its number,
     // so that ranks that disagree find out.
@@ -73,26 +92,24 @@ class CallTrack {
     void cancel();
     // From take_on() to the end.
     [[nodiscard]] bool is_under_way() const { return is_under_way_; }
-    [[nodiscard]] uint32_t root() const { return shape_.root; }
-    [[nodiscard]] const exec::Executor& executor() const { return *executor_; }
-    // As the executor's, to check whether the ranks agree.
-    [[nodiscard]] node::Op* node_op() { return executor_->node_op(); }
+    [[nodiscard]] exec::Executor& executor() { return *executor_; }
+    [[nodiscard]] const sched::Shape& shape() const { return shape_; }
+    [[nodiscard]] const transport::CallWord& word() const { return word_; }
+    // Tells those that it waits for the last calls of this rank (TrackMessages::tell_calls()).
+    void tell_calls();
+    // It has lasted long, or is over; see MulticastLife::announce().
+    void announce(bool is_long) {
+        if (multicasts()) means_.multicast.announce(is_long);
+    }
 
-    // ---- this rank has more room than is sent (receive_capacity.cpp) ----
-    // Others run the call under way as this one, of fewer bytes, and so shall this rank: false
-    // where that cannot be. Where it is true, less() is what they send until take_on_again().
-    bool take_less(const node::CallNote& theirs);
-    [[nodiscard]] bool may_take_less() const;
-    [[nodiscard]] bool has_spare_capacity() const { return capacity_.is_spare; }
-    [[nodiscard]] uint64_t less() const { return capacity_.less; }
-    // The root's memory for blocks of that size.
-    [[nodiscard]] std::byte* make_blocks(uint64_t bytes, uint32_t ranks);
-    [[nodiscard]] const std::byte* blocks() const { return capacity_.blocks.get(); }
-    void drop_blocks() { capacity_.blocks.reset(); }
+    // This rank has more room than is sent.
+    [[nodiscard]] ReceiveCapacity& capacity() { return capacity_; }
+    // Nothing on the way keeps this rank from giving its receives back.
+    [[nodiscard]] bool can_withdraw_receives() const {
+        return !faulty_ && means_.networks.routes(number_).can_withdraw_receives();
+    }
+    // Gives them back: the call has not been.
     transport::State retract();
-    // In a long wait: looks among messages that nobody has asked for. How another rank runs this
-    // call, where it shows that, and the call cannot go on so.
-    transport::Disagreement look_for_unexpected();
 
     // ---- sleeping for what the call under way waits for ----
     // The service of multicasts will bring it.
@@ -113,25 +130,23 @@ class CallTrack {
     [[nodiscard]] bool waits_for_node() const;
 
   private:
-    // Of a call in which this rank may have room for more than is sent to it.
-    struct Capacity {
-        bool is_spare = false;
-        uint64_t less = 0;                    // what it would get then
-        bool is_given_up = false;             // it takes that
-        transport::CallWord word;             // and this was that of what it had room for
-        std::unique_ptr<std::byte[]> blocks;  // all of a gather, then
-    };
     // What still happens to a call with multicasts, where no thread serves them.
     enum class Wake { kNone, kDelivery, kBarrier };
 
+    [[nodiscard]] bool multicasts() const { return number_ == 0; }
+    // nullptr: none, or not for calls of this track.
+    [[nodiscard]] multicast::TeamMulticast* multicast_team() const {
+        return multicasts() ? means_.multicast.team() : nullptr;
+    }
     transport::CallWord sign(tutti_collective collective, uint32_t root, uint64_t bytes);
     void begin(select::Plan& plan);
     Step step_multicast();
     Step step_by_polling();
 
+    const uint32_t number_;
     Means means_;
-    transport::Transport* network_ = nullptr;
-    bool is_faulty_ = false;
+    std::unique_ptr<transport::Faulty> faulty_;  // TUTTI_FAULTS
+    CallPlanner planner_;
     std::unique_ptr<exec::Executor> executor_;
     node::Team* node_ = nullptr;
     Bell silent_;  // of the fabric, which does not ring
@@ -139,7 +154,7 @@ class CallTrack {
     bool is_under_way_ = false;
     sched::Shape shape_;
     transport::CallWord word_;
-    Capacity capacity_;
+    ReceiveCapacity capacity_{*this};
     Wake wake_ = Wake::kNone;
 };
 

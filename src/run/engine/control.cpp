@@ -17,6 +17,7 @@ void Control::break_off(tutti_status status, const char* why) {
     char text[sizeof(notes::Note::text)];
     std::snprintf(text, sizeof text, "rank %u: %s", members_.rank, why);
     members_.break_down(status, text);
+    has_told_ = true;
     const bool is_cause = tell(status, text);
     // Found out here, and perhaps by nobody else: those who hear of it say nothing.
     if (is_cause && status == TUTTI_ERR_MISMATCH) {
@@ -24,16 +25,14 @@ void Control::break_off(tutti_status status, const char* why) {
     }
 }
 
-void Control::follow(const Members& broken) {
-    const char* text = broken.message.c_str() + broken.name.size() + 2;  // behind ": "
-    members_.break_down(broken.broken, text);
-    tell(broken.broken, text);
+void Control::pass_on() {
+    if (!members_.is_broken() || std::exchange(has_told_, true)) return;
+    tell(members_.broken, members_.message.c_str() + members_.name.size() + 2);  // behind ": "
 }
 
 bool Control::tell_node(tutti_status status, const char* text, uint32_t call) {
-    const node::Team& node = members_.node;
-    if (node.size == 1) return true;
-    node::SliceHeader& header = node.slice.header();
+    if (node_.size == 1) return true;
+    node::SliceHeader& header = node_.slice.header();
     uint32_t nobody = kNobody;
     if (!header.gave_up.compare_exchange_strong(nobody, kWriting)) return false;
     header.gave_up_status = static_cast<uint32_t>(status);
@@ -45,11 +44,11 @@ bool Control::tell_node(tutti_status status, const char* text, uint32_t call) {
 }
 
 bool Control::hear_node(const node::Call* call) {
-    const node::SliceHeader& header = members_.node.slice.header();
+    const node::SliceHeader& header = node_.slice.header();
     if (header.gave_up.load(std::memory_order_acquire) != kWritten) return false;
     if (!is_due(header.gave_up_call, call != nullptr)) return false;
-    members_.break_down(static_cast<tutti_status>(static_cast<int32_t>(header.gave_up_status)),
-                        header.gave_up_text);
+    heard(static_cast<tutti_status>(static_cast<int32_t>(header.gave_up_status)),
+          header.gave_up_text);
     return true;
 }
 
@@ -90,11 +89,10 @@ void Control::lose_memory(const node::Op& op) {
 // have written runs something else: it is looked at twice, with steps between, since what it wrote
 // may have come just before its word that it was done.
 void Control::look_for_disagreement(node::Op& op) {
-    const node::Team& node = members_.node;
-    const node::Disagreement with = node::find_disagreement(node, op);
+    const node::Disagreement with = node::find_disagreement(node_, op);
     if (with.rank != node::kNoRank) return disagree(op, with);
     const node::Rank awaited = std::exchange(op.awaited, node::kNoRank);
-    const bool is_suspect = awaited != node::kNoRank && node::has_finished(node, op, awaited);
+    const bool is_suspect = awaited != node::kNoRank && node::has_finished(node_, op, awaited);
     if (is_suspect && suspected_ == op.number && suspect_ == awaited) {
         return disagree(op, {awaited, false, {}});
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages between the members of a team beside its calls: a member gives up, or runs another call.
-// On one node by words in its memory (node_control.h), across nodes by notes, too
+// Messages between the members of a team beside the calls of one track: a member gives up, or runs
+// another call. On one node by words in its memory (node_control.h), across nodes by notes, too
 // (inter_node_control.h).
 //
 // A rank that cannot begin a call of which the others know (its memory has run out, a message has
@@ -18,7 +18,8 @@ namespace tutti::engine {
 
 class Control {
   public:
-    explicit Control(Members& members) : members_(members) {}
+    // node: the own node's part of the track. Both outlive this.
+    Control(Members& members, const node::Team& node) : members_(members), node_(node) {}
     Control(const Control&) = delete;
     Control& operator=(const Control&) = delete;
     virtual ~Control() = default;
@@ -26,8 +27,9 @@ class Control {
     // ---- the team breaks down ----
     // This member takes part in no further call, and all others hear of it. Allocates nothing.
     void break_off(tutti_status status, const char* why);
-    // The same for a team that breaks down with another one.
-    void follow(const Members& broken);
+    // The team has broken down, perhaps by a call of another track: members that wait on this one
+    // hear of that, too.
+    void pass_on();
     // Goes on with what could not be told at once.
     virtual void notify_remaining() {}
 
@@ -58,12 +60,20 @@ class Control {
     // Whether what is under way has its number, calls_begun().
     [[nodiscard]] virtual bool is_under_way() const { return false; }
 
+    // Others have told that the team has broken down.
+    void heard(tutti_status status, const char* text) {
+        members_.break_down(status, text);
+        has_told_ = true;
+    }
+
     Members& members_;
+    const node::Team& node_;
 
   private:
     void look_for_disagreement(node::Op& op);
     void lose_memory(const node::Op& op);
 
+    bool has_told_ = false;  // that the team has broken down, or has heard it from others
     // The number of a node's operation in which this rank has been seen to wait for one that has
     // finished it; 0: none.
     uint64_t suspected_ = 0;

@@ -62,15 +62,15 @@ Why why_disagreed(uint64_t number, const node::CallNote& mine, uint32_t rank,
     return why;
 }
 
-Why why_disagreed(const InterNode& inter_node, const transport::Disagreement& with) {
-    const node::CallNote mine = inter_node.log().last();
+Why why_disagreed(CallTrack& track, const transport::Disagreement& with) {
+    const node::CallNote mine = track.messages().log().last();
     if (with.has_word) {
         const node::CallNote theirs = node::CallNote::unpack(with.word.call);
-        return why_disagreed(inter_node.call(), mine, with.peer, &theirs);
+        return why_disagreed(track.call(), mine, with.peer, &theirs);
     }
     Why why;
-    std::snprintf(why.text, sizeof why.text, "call %u is %s, but %s", inter_node.call(),
-                  text_of(mine).text, inter_node.track().executor().error().c_str());
+    std::snprintf(why.text, sizeof why.text, "call %u is %s, but %s", track.call(),
+                  text_of(mine).text, track.executor().error().c_str());
     return why;
 }
 

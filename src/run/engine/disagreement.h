@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "run/engine/inter_node.h"
+#include "run/engine/call_track.h"
 #include "run/engine/runner.h"
 #include "run/node/word.h"
 #include "run/transport/transport.h"
@@ -15,6 +15,6 @@ namespace tutti::engine {
 Why why_disagreed(uint64_t number, const node::CallNote& mine, uint32_t rank,
                   const node::CallNote* theirs);
 // As a message across nodes shows.
-Why why_disagreed(const InterNode& inter_node, const transport::Disagreement& with);
+Why why_disagreed(CallTrack& track, const transport::Disagreement& with);
 
 }  // namespace tutti::engine

@@ -1,10 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/engine/inter_node.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace tutti::engine {
+namespace {
+
+std::vector<std::unique_ptr<TrackMessages>> make_messages(const tutti_p2p& p2p,
+                                                          const transport::TagLease& tags,
+                                                          std::span<const uint32_t> peers,
+                                                          const topo::Placement& placement,
+                                                          uint32_t rank) {
+    std::vector<std::unique_ptr<TrackMessages>> made;
+    for (uint32_t range = 0; range < tags.ranges(); ++range) {
+        made.push_back(std::make_unique<TrackMessages>(p2p, tags, range, peers, placement, rank));
+    }
+    return made;
+}
+
+std::vector<transport::Transport*> plain_of(
+    const std::vector<std::unique_ptr<TrackMessages>>& messages) {
+    std::vector<transport::Transport*> plain;
+    for (const auto& one : messages) plain.push_back(&one->plain());
+    return plain;
+}
+
+}  // namespace
 
 InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
                      const tutti_p2p& p2p, std::vector<uint32_t> peers, transport::TagLease tags)
@@ -13,23 +34,21 @@ InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
       rank_(rank),
       peers_(std::move(peers)),
       tags_(std::move(tags)),
-      messages_(p2p, tags_.first_tag(), peers_, tags_.kinds()),
-      networks_(messages_, context.networks(), context.settings(), placement_, rank_),
-      notes_(p2p, tags_.note_tag(), peers_, placement_.ranks(), rank, tags_.token()),
-      notice_(notes_, placement_, rank_),
+      messages_(make_messages(p2p, tags_, peers_, placement_, rank_)),
+      networks_(plain_of(messages_), context.networks(), context.settings(), placement_, rank_),
       multicast_(context.process_multicast(), placement_, rank_, context.settings().mcast.thread,
-                 [this](uint32_t node) { return host_text(node); }),
-      is_told_(placement_.ranks()),
-      planner_(context, placement_, rank_, networks_, multicast_, log_),
-      track_({context, rank_, networks_, messages_, multicast_, planner_, log_}) {
-    const FaultPlan& faults = context_.settings().faults;
-    if (faults.reorder == 0) return;
-    faulty_ = std::make_unique<transport::Faulty>(
-        networks_.routes(), transport::Faults{faults.seed + rank_, faults.reorder, 0});
+                 [this](uint32_t node) { return host_text(node); }) {
+    for (uint32_t number = 0; number < messages_.size(); ++number) {
+        const CallTrack::Means means{context_,           placement_, rank_,
+                                     *messages_[number], networks_,  multicast_};
+        tracks_.push_back(std::make_unique<CallTrack>(number, means));
+    }
 }
 
-void InterNode::attach(node::Team* node) {
-    track_.attach(node, transport(), faulty_ != nullptr);
+void InterNode::attach(std::span<node::Team* const> nodes) {
+    for (size_t number = 0; number < tracks_.size(); ++number) {
+        tracks_[number]->attach(nodes[number]);
+    }
     context_.process_multicast().enroll(*this);
 }
 
@@ -37,57 +56,32 @@ void InterNode::tell(std::vector<FactRow>& rows, const std::string& name, bool a
     const Whose whose{name, rank_, placement_.ranks(), placement_.nodes()};
     const bool speaks = all || rank_ == 0;
     if (speaks) networks_.tell(rows, whose);
-    const multicast::MulticastStory story = multicast_.story(planner_.message_speed());
+    const multicast::MulticastStory story =
+        multicast_.story(tracks_.front()->planner().message_speed());
     if (speaks || story.carried) rows.push_back(multicast::facts_of(story, whose));
 }
 
 Result<Done> InterNode::adopt_multicast(multicast::MulticastOutcome made) {
-    if (made.route) track_.set_route(&made.route->route());
+    if (made.route) first().set_route(&made.route->route());
     multicast_.adopt(std::move(made));
-    return multicast_.team() ? plan_helpers(0) : Result<Done>(Done{});
+    return multicast_.team() ? first().plan_helpers(0) : Result<Done>(Done{});
 }
 
 void InterNode::drop_multicast(std::string obstacle) {
     const multicast::MulticastOutcome dropped = multicast_.give_up(std::move(obstacle));
     if (!dropped.route) return;
-    track_.set_route(nullptr);
+    first().set_route(nullptr);
     dropped.route->drop();
 }
 
-Result<Done> InterNode::plan_helpers(size_t card_bytes) {
-    auto made = planner_.make_helpers(card_bytes);
-    CallPlanner::Helpers& helpers = planner_.helpers();
-    if (made && card_bytes > 0) made = track_.reserve(helpers.check);
-    return made ? track_.reserve(helpers.barrier) : made;
-}
-
-Result<Done> InterNode::plan_comparison(size_t bytes) {
-    auto made = planner_.make_comparison(bytes);
-    return made ? track_.reserve(planner_.helpers().comparison) : made;
+void InterNode::adopt_speed(const sched::Speed& speed) {
+    const auto held = hold();
+    for (const auto& track : tracks_) track->planner().adopt_speed(speed);
 }
 
 void InterNode::attend() {
-    notice_.go_on();
+    for (const auto& one : messages_) one->notice().go_on();
     multicast_.attend();
-}
-
-void InterNode::tell_calls() {
-    if (!notes_.is_on()) return;
-    notes::Note note;
-    note.kind = notes::Note::Kind::kCalls;
-    note.call = call();
-    note.calls = log_.tell();
-    const auto tell = [&](uint32_t rank) {
-        if (!is_told_[rank] && rank != rank_) is_told_[rank] = notes_.send(rank, note);
-    };
-    for (const uint32_t rank : track_.executor().waits_for()) tell(rank);
-    // It alone knows for sure what a scatter sends.
-    if (track_.has_spare_capacity()) tell(track_.root());
-    const node::Op* op = track_.node_op();
-    if (!op) return;
-    // On the node, whoever comes next; or its leader, on whom most depends.
-    const auto members = placement_.members(placement_.node_of(rank_));
-    tell(members[op->awaited != node::kNoRank ? op->awaited : 0]);
 }
 
 std::string InterNode::host_text(uint32_t node) const {

@@ -27,14 +27,14 @@ constexpr uint32_t kTellingsMax = 64;
 
 bool InterNodeControl::tell(tutti_status status, const char* text) {
     // A call that is not under way here has not begun, or is over.
-    const uint32_t call = inter_node_.call() + (inter_node_.track().is_under_way() ? 0 : 1);
+    const uint32_t call = track_.call() + (track_.is_under_way() ? 0 : 1);
     const bool is_cause = tell_node(status, text, call);
     notes::Note note;
     note.kind = notes::Note::Kind::kGaveUp;
     note.status = static_cast<uint32_t>(status);
     std::snprintf(note.text.data(), note.text.size(), "%s", text);
     note.call = call;
-    inter_node_.notice().begin(note);
+    track_.messages().notice().begin(note);
     return is_cause;
 }
 
@@ -49,16 +49,16 @@ void InterNodeControl::hear_far(const node::Call* call) {
 }
 
 void InterNodeControl::hear_all(bool is_in_call) {
-    for (notes::Note note; !members_.is_broken() && inter_node_.notes().receive(note);) {
+    for (notes::Note note; !members_.is_broken() && track_.messages().notes().receive(note);) {
         hear(note, is_in_call);
     }
     if (gave_up_ && !members_.is_broken() && is_due(gave_up_->call, is_in_call)) {
-        members_.break_down(static_cast<tutti_status>(static_cast<int32_t>(gave_up_->status)),
-                            gave_up_->text.data());
+        heard(static_cast<tutti_status>(static_cast<int32_t>(gave_up_->status)),
+              gave_up_->text.data());
     }
     if (!inquiry_.is_over(members_.context.clock().now_ns())) return;
     // Unless the call went on.
-    const bool is_over = !is_in_call || inter_node_.call() != inquiry_.call();
+    const bool is_over = !is_in_call || track_.call() != inquiry_.call();
     is_over ? inquiry_.stop() : report_inquiry();
 }
 
@@ -81,7 +81,7 @@ void InterNodeControl::hear(const notes::Note& note, bool is_in_call) {
             hear_calls(note);
             break;
         case notes::Note::Kind::kHeard:
-            inter_node_.calls_heard(note.from);
+            track_.messages().calls_heard(note.from);
             hear_answer(note);
             break;
     }
@@ -92,11 +92,11 @@ void InterNodeControl::hear(const notes::Note& note, bool is_in_call) {
 // Members that this rank waits for: those that a node operation lacks, and those at the other end
 // of messages.
 std::vector<uint32_t> InterNodeControl::waits_for() {
-    std::vector<uint32_t> ranks = inter_node_.track().executor().waits_for();
-    if (const node::Op* op = inter_node_.track().executor().node_op()) {
+    std::vector<uint32_t> ranks = track_.executor().waits_for();
+    if (const node::Op* op = track_.executor().node_op()) {
         const topo::Placement& placement = inter_node_.placement();
         const auto members = placement.members(placement.node_of(members_.rank));
-        for (const node::Rank i : node::not_arrived(members_.node, *op)) {
+        for (const node::Rank i : node::not_arrived(node_, *op)) {
             ranks.push_back(members[i]);
         }
     }
@@ -109,27 +109,27 @@ void InterNodeControl::answer(const notes::Note& question) {
     const std::vector<uint32_t> ranks = waits_for();
     notes::Note note;
     note.kind = notes::Note::Kind::kAnswer;
-    note.call = inter_node_.call();
+    note.call = track_.call();
     note.asked = question.call;
     note.count = static_cast<uint32_t>(std::min<size_t>(ranks.size(), notes::Note::kNamesMax));
     std::copy_n(ranks.begin(), note.count, note.waits_for.begin());
-    inter_node_.notes().send(question.from, note);
+    track_.messages().notes().send(question.from, note);
 }
 
 void InterNodeControl::ask_on() {
     notes::Note question;
-    question.call = inter_node_.call();
-    for (uint32_t rank = 0; inquiry_.next(rank);) inter_node_.notes().send(rank, question);
+    question.call = track_.call();
+    for (uint32_t rank = 0; inquiry_.next(rank);) track_.messages().notes().send(rank, question);
 }
 
 void InterNodeControl::report_stall(const node::Call& call, const node::Op*, uint64_t waited_ns) {
     inquiry_waited_ns_ = waited_ns;
     inquiry_collective_ = call.collective;
     const uint64_t patience = std::clamp(members_.policy.stall_ns / 2, kAnswerNsMin, kAnswerNsMax);
-    inquiry_.begin(inter_node_.call(), members_.context.clock().now_ns() + patience);
+    inquiry_.begin(track_.call(), members_.context.clock().now_ns() + patience);
     inquiry_.add(waits_for(), members_.rank);
     ask_on();
-    if (!inter_node_.notes().is_on()) report_inquiry();
+    if (!track_.messages().notes().is_on()) report_inquiry();
 }
 
 void InterNodeControl::report_inquiry() {
@@ -140,9 +140,9 @@ void InterNodeControl::report_inquiry() {
         return texts;
     };
     const Stall stall{members_.name, members_.rank, inquiry_waited_ns_, inquiry_collective_,
-                      inter_node_.call()};
+                      track_.call()};
     StallAcross across{names(inquiry_.silent()), names(inquiry_.waiting()),
-                       names(inquiry_.elsewhere()), inter_node_.notes().is_on()};
+                       names(inquiry_.elsewhere()), track_.messages().notes().is_on()};
     members_.context.log(TUTTI_LOG_WARN, stall_message(stall, across));
 }
 
@@ -153,23 +153,22 @@ void InterNodeControl::disagree(const node::Op& op, const node::Disagreement& wi
     // Parts have numbers of their own; what a person knows is the call.
     node::CallNote theirs = with.note;
     theirs.number = mine.number;
-    if (with.is_known && inter_node_.track().take_less(theirs)) return;
+    if (with.is_known && track_.capacity().take_less(theirs)) return;
     const topo::Placement& placement = inter_node_.placement();
     const uint32_t rank = placement.members(placement.node_of(members_.rank))[with.rank];
-    const Why why =
-        why_disagreed(inter_node_.call(), mine, rank, with.is_known ? &theirs : nullptr);
+    const Why why = why_disagreed(track_.call(), mine, rank, with.is_known ? &theirs : nullptr);
     break_off(TUTTI_ERR_MISMATCH, why.text);
 }
 
 // At first soon, then less and less often.
 void InterNodeControl::tell_calls() {
     const uint64_t now = members_.context.clock().now_ns();
-    const bool is_new = telling_call_ != inter_node_.call();
+    const bool is_new = telling_call_ != track_.call();
     if (!is_new && now < tell_at_ns_) return;
     tellings_ = is_new ? 0 : tellings_ + 1;
-    if (tellings_ % kTellingsMax == kTellingsMax - 1) inter_node_.forget_told();
-    if (!is_new) inter_node_.tell_calls();
-    telling_call_ = inter_node_.call();
+    if (tellings_ % kTellingsMax == kTellingsMax - 1) track_.messages().forget_told();
+    if (!is_new) track_.tell_calls();
+    telling_call_ = track_.call();
     tell_after_ns_ = is_new ? kTellAfterNs : std::min(2 * tell_after_ns_, kTellEveryNs);
     tell_at_ns_ = now + tell_after_ns_;
 }
@@ -177,27 +176,27 @@ void InterNodeControl::tell_calls() {
 // Those of a rank that waits for this one. Where the two may differ in their bytes, one of them
 // hears of it what it will get.
 void InterNodeControl::hear_calls(const notes::Note& note) {
-    const notes::CallLog::Difference found = inter_node_.log().compare(note.calls);
+    const notes::CallLog::Difference found = track_.messages().log().compare(note.calls);
     notes::Note heard;
     heard.kind = notes::Note::Kind::kHeard;
-    heard.call = inter_node_.call();
+    heard.call = track_.call();
     if (found.is_there) {
         if (!goes_on(found, note.from)) return disagree_on(found, note.from);
-        heard.calls = inter_node_.log().tell(found.number);
+        heard.calls = track_.messages().log().tell(found.number);
     }
-    inter_node_.notes().send(note.from, heard);
+    track_.messages().notes().send(note.from, heard);
 }
 
 void InterNodeControl::hear_answer(const notes::Note& note) {
-    if (note.calls.count != 1 || note.calls.number != inter_node_.call()) return;
-    const notes::CallLog::Difference found = inter_node_.log().compare(note.calls);
+    if (note.calls.count != 1 || note.calls.number != track_.call()) return;
+    const notes::CallLog::Difference found = track_.messages().log().compare(note.calls);
     if (found.is_there && found.is_known && !goes_on(found, note.from)) {
         disagree_on(found, note.from);
     }
 }
 
 void InterNodeControl::disagree_on(const notes::CallLog::Difference& found, uint32_t from) {
-    const node::CallNote mine = inter_node_.log().note(found.number);
+    const node::CallNote mine = track_.messages().log().note(found.number);
     const node::CallNote& theirs = found.is_known ? found.theirs : mine;
     const Why why = why_disagreed(found.number, mine, from, &theirs);
     break_off(TUTTI_ERR_MISMATCH, why.text);
@@ -205,20 +204,20 @@ void InterNodeControl::disagree_on(const notes::CallLog::Difference& found, uint
 
 // Of a gather all senders know what comes, of a scatter its root.
 bool InterNodeControl::goes_on(const notes::CallLog::Difference& found, uint32_t from) {
-    const node::CallNote mine = inter_node_.log().note(found.number);
+    const node::CallNote mine = track_.messages().log().note(found.number);
     if (!found.is_known || !notes::goes_together(mine, members_.rank, found.theirs, from)) {
         return false;
     }
-    const bool is_source = mine.collective == TUTTI_GATHER || from == inter_node_.track().root();
+    const bool is_source = mine.collective == TUTTI_GATHER || from == track_.shape().root;
     const bool gets_less = is_source && found.theirs.bytes < mine.bytes;
     return !gets_less ||
-           (found.number == inter_node_.call() && inter_node_.track().take_less(found.theirs));
+           (found.number == track_.call() && track_.capacity().take_less(found.theirs));
 }
 
 void InterNodeControl::look_for_less() {
-    const transport::Disagreement with = inter_node_.track().look_for_unexpected();
+    const transport::Disagreement with = track_.capacity().look_for_unexpected();
     if (!with.is_there) return;
-    break_off(TUTTI_ERR_MISMATCH, why_disagreed(inter_node_, with).text);
+    break_off(TUTTI_ERR_MISMATCH, why_disagreed(track_, with).text);
 }
 
 }  // namespace tutti::engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The control of a team across nodes: words of the own node, and notes between ranks of several
+// The control of a track across nodes: words of the own node, and notes between ranks of several
 // (notes.h). In a stall, notes also say which rank waits for which (inquiry.h), and what each takes
 // the last calls to be. A short message carries the word of its call (transport/p2p); a long one
 // arrives only at ranks that run a call of its kind. So a rank that waits in vain sends its last
@@ -20,18 +20,19 @@ namespace tutti::engine {
 
 class InterNodeControl final : public Control {
   public:
-    // inter_node outlives this.
-    InterNodeControl(Members& members, InterNode& inter_node)
-        : Control(members), inter_node_(inter_node) {}
-    void notify_remaining() override { inter_node_.notice().go_on(); }
+    // These outlive this.
+    InterNodeControl(Members& members, const node::Team& node, const InterNode& inter_node,
+                     CallTrack& track)
+        : Control(members, node), inter_node_(inter_node), track_(track) {}
+    void notify_remaining() override { track_.messages().notice().go_on(); }
     void report_stall(const node::Call& call, const node::Op* op, uint64_t waited_ns) override;
 
   protected:
     void disagree(const node::Op& op, const node::Disagreement& with) override;
     bool tell(tutti_status status, const char* text) override;
     void hear_far(const node::Call* call) override;
-    [[nodiscard]] uint32_t calls_begun() const override { return inter_node_.call(); }
-    [[nodiscard]] bool is_under_way() const override { return inter_node_.track().is_under_way(); }
+    [[nodiscard]] uint32_t calls_begun() const override { return track_.call(); }
+    [[nodiscard]] bool is_under_way() const override { return track_.is_under_way(); }
 
   private:
     void hear_all(bool is_in_call);
@@ -47,7 +48,8 @@ class InterNodeControl final : public Control {
     void look_for_less();
     [[nodiscard]] std::vector<uint32_t> waits_for();
 
-    InterNode& inter_node_;
+    const InterNode& inter_node_;
+    CallTrack& track_;
     std::optional<notes::Note> gave_up_;  // the one of the earliest call
     notes::Inquiry inquiry_;
     uint64_t inquiry_waited_ns_ = 0;

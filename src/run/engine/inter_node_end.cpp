@@ -2,9 +2,19 @@
 // The end of a team across nodes: what it still owes to others when its member has freed it.
 #include <sched.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "run/engine/inter_node.h"
 
 namespace tutti::engine {
+
+void InterNode::part_with(std::unique_ptr<InterNode> inter_node, bool is_sound) {
+    for (const auto& one : inter_node->messages_) one->notes().drain();
+    Context& context = inter_node->context_;
+    if (!inter_node->retire(is_sound)) context.remnants().keep(std::move(inter_node));
+}
+
 void InterNode::withdraw() { context_.process_multicast().withdraw(*this); }
 
 bool InterNode::retire(bool is_sound) {
@@ -19,17 +29,19 @@ bool InterNode::retire(bool is_sound) {
         {
             // Another thread may help this team on.
             const auto held = hold();
-            track_.detach();
+            for (const auto& track : tracks_) track->detach();
         }
-        planner_.forget();
     }
     return false;
 }
 
 bool InterNode::is_over() {
-    if (!notice_.is_over()) return false;
+    const auto has_told = [](const auto& one) { return one->notice().is_over(); };
+    if (!std::ranges::all_of(messages_, has_told)) return false;
     if (!is_sound_) give_up_memory();
-    return is_sound_ && !notes_.is_busy() && !multicast_.is_needed() && !must_keep_messages();
+    const auto is_busy = [](const auto& one) { return one->notes().is_busy(); };
+    return is_sound_ && std::ranges::none_of(messages_, is_busy) && !multicast_.is_needed() &&
+           !must_keep_messages();
 }
 
 // Of a failed team's calls. Others may still come by its messages for what they miss, also where

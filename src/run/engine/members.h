@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The members of a team, what they agreed on when it was made, and whether it has broken down. The
-// team, its runner and its control share it.
+// team and its tracks share it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "run/arena/arena.h"
 #include "run/arena/home.h"
@@ -51,7 +52,8 @@ struct Members {
     // The own node's part; no arena for a member that is alone on its node.
     std::shared_ptr<arena::Arena> arena;
     arena::TeamMemory memory;
-    node::Team node;
+    node::Team node;                      // of the first track
+    std::vector<node::Team> later_nodes;  // of the others, from the second on
     uint32_t node_leader = 0;  // by its place on the node: who owns the arena, but of lean teams
     NodeSource node_source;
 
@@ -65,6 +67,9 @@ struct Members {
         params.rank = rank;
         params.size = size;
         return context.host_of(params);
+    }
+    [[nodiscard]] node::Team& node_of(size_t track) {
+        return track == 0 ? node : later_nodes[track - 1];
     }
     [[nodiscard]] bool is_broken() const { return broken != TUTTI_OK; }
     // This member takes part in no further call. Allocates nothing; the text is as long as a note's

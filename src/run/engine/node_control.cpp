@@ -9,8 +9,7 @@ namespace tutti::engine {
 void NodeControl::report_stall(const node::Call&, const node::Op* op, uint64_t waited_ns) {
     if (!op) return;
     const Stall stall{members_.name, members_.rank, waited_ns, op->call.collective, op->number};
-    members_.context.log(TUTTI_LOG_WARN,
-                         stall_message(stall, node::not_arrived(members_.node, *op)));
+    members_.context.log(TUTTI_LOG_WARN, stall_message(stall, node::not_arrived(node_, *op)));
 }
 
 void NodeControl::disagree(const node::Op& op, const node::Disagreement& with) {

@@ -14,8 +14,9 @@ constexpr uint32_t kNodeWay = 2;
 
 }  // namespace
 
-NodeRunner::NodeRunner(Members& members, std::unique_ptr<select::NodeChoice> choice)
-    : members_(members), node_(members.node), choice_(std::move(choice)) {}
+NodeRunner::NodeRunner(Members& members, node::Team& node,
+                       std::unique_ptr<select::NodeChoice> choice)
+    : members_(members), node_(node), choice_(std::move(choice)) {}
 
 Result<select::NodeAnswer> NodeRunner::ask(const Request& request) {
     const node::Call& call = request.op.call;

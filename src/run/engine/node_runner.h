@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs the calls of a team on one node: state machines in shared memory.
+// Runs the calls of a track on one node: state machines in shared memory.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@ namespace tutti::engine {
 
 class NodeRunner final : public Runner {
   public:
-    NodeRunner(Members& members, std::unique_ptr<select::NodeChoice> choice);
+    // node: the track's part of the memory.
+    NodeRunner(Members& members, node::Team& node, std::unique_ptr<select::NodeChoice> choice);
 
     // False: no rule is about such a call, whatever else is said of it.
     [[nodiscard]] bool is_ruled(const node::Call& call) const {
@@ -40,6 +41,7 @@ class NodeRunner final : public Runner {
     void announce() override;
     Bell& bell(Waiter::From from) override;
     void sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) override;
+    void ring() override { node_.slice.header().bell.ring(); }
     [[nodiscard]] node::Op* node_op() override { return op_; }
     [[nodiscard]] uint32_t calls() const override { return static_cast<uint32_t>(node_.call); }
     const char* algorithm(const Request& request) override;

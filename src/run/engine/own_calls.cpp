@@ -8,16 +8,16 @@ namespace tutti::engine {
 
 bool OwnCalls::settle() {
     const HeldTeam held(team_);
-    team_.settle();
+    team_.tracks().settle();
     return !team_.members().is_broken();
 }
 
 template <class Begin>
 tutti_status OwnCalls::run(const tutti_call& call, Begin begin) {
     static_cast<void>(team_.describe(call, request_));
-    begin(team_.runner());
-    queue_.put_in_front(request_);
-    return waits_.wait_for(request_);
+    begin(track_.runner());
+    track_.queue().put_in_front(request_);
+    return track_.waits().wait_for(request_);
 }
 
 tutti_status OwnCalls::meet() {

@@ -5,9 +5,8 @@
 // wait in the allgather would not end.
 #pragma once
 
-#include "run/engine/queue.h"
 #include "run/engine/request.h"
-#include "run/engine/wait_loop.h"
+#include "run/engine/track.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
@@ -16,9 +15,8 @@ class Team;
 
 class OwnCalls {
   public:
-    // Of this team, whose parts these are; they outlive this.
-    OwnCalls(Team& team, Queue& queue, WaitLoop& waits)
-        : team_(team), queue_(queue), waits_(waits) {}
+    // Of this team, on its first track; they outlive this.
+    OwnCalls(Team& team, Track& track) : team_(team), track_(track) {}
     OwnCalls(const OwnCalls&) = delete;
     OwnCalls& operator=(const OwnCalls&) = delete;
 
@@ -37,8 +35,7 @@ class OwnCalls {
     tutti_status run(const tutti_call& call, Begin begin);
 
     Team& team_;
-    Queue& queue_;
-    WaitLoop& waits_;
+    Track& track_;
     Request request_;
 };
 

@@ -28,18 +28,6 @@ constexpr const char* kNoWayOn = "cannot go on after multicast failed";
 
 }  // namespace
 
-ProgramRunner::ProgramRunner(Members& members, std::unique_ptr<InterNode> inter_node)
-    : members_(members),
-      inter_node_(std::move(inter_node)),
-      planner_(inter_node_->planner()),
-      track_(inter_node_->track()) {}
-
-ProgramRunner::~ProgramRunner() {
-    inter_node_->notes().drain();
-    if (!inter_node_->retire(!members_.is_broken()))
-        members_.context.remnants().keep(std::move(inter_node_));
-}
-
 Runner::Begun ProgramRunner::begin(Request& request) {
     if (request.op.call.is_empty()) {
         track_.pass(request.op.call);
@@ -48,12 +36,12 @@ Runner::Begun ProgramRunner::begin(Request& request) {
     request_ = &request;
     phase_ = Phase::kRunning;
     // Between the choice and take_on() nobody may decide that this call does without multicast.
-    const auto held = inter_node_->hold();
+    const auto held = inter_node_.hold();
     bool is_undecided = false;
     const auto found = members_.context.fund().with([&]() -> Result<select::Plan*> {
-        auto plan = planner_.plan(shape_of(request, members_.size), request.way);
+        auto plan = track_.planner().plan(shape_of(request, members_.size), request.way);
         if (!plan || plan.value()->is_host) return plan;
-        is_undecided = planner_.is_undecided(*plan.value());
+        is_undecided = track_.planner().is_undecided(*plan.value());
         if (is_undecided) return plan;
         auto reserved = track_.reserve(*plan.value());
         return reserved ? plan : Result<select::Plan*>(reserved.error());
@@ -78,7 +66,7 @@ Runner::Begun ProgramRunner::begin(Request& request) {
 // Multicast may have failed since: the call goes on by messages then, as if it had begun before.
 Runner::Begun ProgramRunner::start_chosen(Request& request) {
     TUTTI_ASSERT(&request == request_, "the call that was chosen");
-    const auto held = inter_node_->hold();
+    const auto held = inter_node_.hold();
     start();
     return Begun::kRuns;
 }
@@ -94,18 +82,18 @@ void ProgramRunner::start() {
 void ProgramRunner::begin_cards(const CallCard& mine, std::span<CallCard> all) {
     const exec::Arguments cards{
         reinterpret_cast<const std::byte*>(&mine), reinterpret_cast<std::byte*>(all.data()), {}};
-    run_helper(planner_.helpers().check, cards);
+    run_helper(track_.planner().helpers().check, cards);
 }
 
-void ProgramRunner::begin_meeting() { run_helper(planner_.helpers().barrier, {}); }
+void ProgramRunner::begin_meeting() { run_helper(track_.planner().helpers().barrier, {}); }
 
 void ProgramRunner::begin_comparison(const node::Call& call) {
-    run_helper(planner_.helpers().comparison, arguments_of(call, members_.rank));
+    run_helper(track_.planner().helpers().comparison, arguments_of(call, members_.rank));
 }
 
 // Which was reserved with the team.
 void ProgramRunner::run_helper(select::Plan& plan, const exec::Arguments& arguments) {
-    const auto held = inter_node_->hold();
+    const auto held = inter_node_.hold();
     track_.take_on(plan);
     track_.start(arguments);
 }
@@ -122,7 +110,7 @@ Step ProgramRunner::step() {
             break;
     }
     // A note has told of it. No step before that: what came in it would be lost.
-    if (track_.less() != 0) return begin_withdrawal();
+    if (track_.capacity().less() != 0) return begin_withdrawal();
     const Step step = step_program();
     switch (step) {
         case Step::kAdvanced:
@@ -132,7 +120,7 @@ Step ProgramRunner::step() {
             break;
         case Step::kDone:
             place_blocks();
-            inter_node_->multicast().announce(false);
+            track_.announce(false);
             tell_failure();
             break;
         case Step::kFailed:
@@ -142,42 +130,41 @@ Step ProgramRunner::step() {
 }
 
 Step ProgramRunner::step_failure() {
-    transport::Disagreement with = inter_node_->transport().disagreement();
+    transport::Disagreement with = track_.transport().disagreement();
     if (track_.executor().has_miscounted()) with.is_there = with.is_counted = true;
     if (!with.is_there) {
         return fail_step(TUTTI_ERR_NETWORK, track_.executor().error().c_str());
     }
-    const bool is_of_this = with.has_word && inter_node_->log().is_of_last(with.word);
-    if (is_of_this && track_.take_less(node::CallNote::unpack(with.word.call))) {
+    const bool is_of_this = with.has_word && track_.messages().log().is_of_last(with.word);
+    if (is_of_this && track_.capacity().take_less(node::CallNote::unpack(with.word.call))) {
         return begin_withdrawal();
     }
     // A long message of this kind, or one of several; a note may tell what it is.
-    const bool asks_who = with.is_counted && inter_node_->notes().is_on();
-    if (asks_who || (with.is_short && track_.may_take_less())) {
+    const bool asks_who = with.is_counted && track_.messages().notes().is_on();
+    if (asks_who || (with.is_short && track_.capacity().may_take_less())) {
         const uint64_t now = members_.context.clock().now_ns();
         if (ask_end_ns_ == 0) ask_end_ns_ = now + (asks_who ? kAskWhoNs : kAskNs);
         if (now < ask_end_ns_) return Step::kBlocked;
     }
-    why_ = why_disagreed(*inter_node_, with);
+    why_ = why_disagreed(track_, with);
     return fail_step(TUTTI_ERR_MISMATCH, why_.text);
 }
 
 // Where ranks sleep for their node, whoever has done something there wakes those that may wait for
 // it.
 Step ProgramRunner::step_program() {
-    const node::Team& node = members_.node;
-    if (!members_.policy.naps || node.size == 1) return track_.step();
+    if (!members_.policy.naps || node_.size == 1) return track_.step();
     const exec::Executor& executor = track_.executor();
-    const node::ProgressSnapshot before(node, executor.node_op());
+    const node::ProgressSnapshot before(node_, executor.node_op());
     const Step step = track_.step();
-    if (node::ProgressSnapshot(node, executor.node_op()) != before) {
-        node.slice.header().bell.ring(ringer(node.rank));
+    if (node::ProgressSnapshot(node_, executor.node_op()) != before) {
+        node_.slice.header().bell.ring(ringer(node_.rank));
     }
     return step;
 }
 
 Step ProgramRunner::step_decision() {
-    switch (inter_node_->multicast().decide()) {
+    switch (inter_node_.multicast().decide()) {
         case transport::State::kPending:
             return Step::kBlocked;
         case transport::State::kDone:
@@ -189,11 +176,11 @@ Step ProgramRunner::step_decision() {
 }
 
 Step ProgramRunner::step_settling() {
-    switch (inter_node_->multicast().settle()) {
+    switch (inter_node_.multicast().settle()) {
         case transport::State::kPending:
             return Step::kBlocked;
         case transport::State::kDone:
-            inter_node_->multicast().announce(false);
+            track_.announce(false);
             phase_ = Phase::kRunning;
             return Step::kDone;
         case transport::State::kFailed:
@@ -206,8 +193,8 @@ Step ProgramRunner::step_settling() {
 bool ProgramRunner::finds_less() {
     const node::Op* op = track_.executor().node_op();
     if (!op || op->rival == node::kNoRank) return false;
-    const node::Disagreement with = node::find_disagreement(members_.node, *op);
-    return with.rank != node::kNoRank && with.is_known && track_.take_less(with.note);
+    const node::Disagreement with = node::find_disagreement(node_, *op);
+    return with.rank != node::kNoRank && with.is_known && track_.capacity().take_less(with.note);
 }
 
 Step ProgramRunner::begin_withdrawal() {
@@ -229,19 +216,19 @@ Step ProgramRunner::step_withdrawal() {
 
 // The others' call, whose plan hangs on what they send. A root takes it into memory of its own.
 Step ProgramRunner::begin_less() {
-    const auto held = inter_node_->hold();
-    const uint64_t bytes = track_.less();
+    const auto held = inter_node_.hold();
+    const uint64_t bytes = track_.capacity().less();
     node::Call call = request_->op.call;
     if (call.collective == TUTTI_GATHER) {
         if (!call.send) call.send = call.recv + members_.rank * call.bytes;
-        call.recv = track_.make_blocks(bytes, members_.size);
+        call.recv = track_.capacity().make_blocks(bytes, members_.size);
         if (!call.recv) return fail_step(TUTTI_ERR_MEMORY, "no memory for what others send");
     }
     call.bytes = bytes;
     sched::Shape shape = shape_of(*request_, members_.size);
     shape.bytes = bytes;
     const auto found = members_.context.fund().with([&]() -> Result<select::Plan*> {
-        auto plan = planner_.plan(shape);
+        auto plan = track_.planner().plan(shape);
         if (!plan || plan.value()->is_host) return plan;
         auto reserved = track_.reserve(*plan.value());
         return reserved ? plan : Result<select::Plan*>(reserved.error());
@@ -258,10 +245,10 @@ Step ProgramRunner::begin_less() {
 
 // From where a root has taken them to where they belong. Its own is as long as there is room.
 void ProgramRunner::place_blocks() {
-    const std::byte* blocks = track_.blocks();
+    const std::byte* blocks = track_.capacity().blocks();
     if (!blocks) return;
     const node::Call& call = request_->op.call;
-    const uint64_t bytes = inter_node_->log().last().bytes;
+    const uint64_t bytes = track_.messages().log().last().bytes;
     for (uint32_t rank = 0; rank < members_.size; ++rank) {
         std::byte* place = call.recv + rank * call.bytes;
         if (rank != members_.rank) {
@@ -270,7 +257,7 @@ void ProgramRunner::place_blocks() {
             std::memcpy(place, call.send, call.bytes);
         }
     }
-    track_.drop_blocks();
+    track_.capacity().drop_blocks();
 }
 
 Step ProgramRunner::fail_step(tutti_status status, const char* text) {
@@ -285,7 +272,7 @@ void ProgramRunner::cancel() {
 }
 
 void ProgramRunner::tell_failure() {
-    const std::string line = inter_node_->multicast().tell_failure();
+    const std::string line = inter_node_.multicast().tell_failure();
     if (!line.empty()) members_.context.log(TUTTI_LOG_WARN, members_.name + ": " + line);
 }
 
@@ -299,13 +286,13 @@ Waiter::From ProgramRunner::awaited() const {
 }
 
 void ProgramRunner::announce() {
-    if (const node::Op* op = track_.executor().node_op()) node::announce(members_.node, *op);
+    if (const node::Op* op = track_.executor().node_op()) node::announce(node_, *op);
 }
 
 Bell& ProgramRunner::bell(Waiter::From from) {
     if (from == Waiter::From::kService) return track_.service_bell();
     if (from == Waiter::From::kFabric) return track_.fabric_bell();
-    return members_.node.slice.header().bell;
+    return node_.slice.header().bell;
 }
 
 void ProgramRunner::sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) {
@@ -314,32 +301,31 @@ void ProgramRunner::sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) 
         return;
     }
     if (from == Waiter::From::kFabric) return track_.sleep_for_fabric(sleeper, end_ns);
-    const node::Team& node = members_.node;
     const node::Op* op = track_.executor().node_op();
     if (!op) return;
     Ringers awaited = 0;
-    for (node::Rank rank = 0; rank < node.size; ++rank) {
-        if (rank != node.rank && node::may_await(node, *op, rank)) awaited |= ringer(rank);
+    for (node::Rank rank = 0; rank < node_.size; ++rank) {
+        if (rank != node_.rank && node::may_await(node_, *op, rank)) awaited |= ringer(rank);
     }
     sleeper.sleep(end_ns, awaited);
 }
 
 const char* ProgramRunner::algorithm(const Request& request) {
     if (request.op.call.is_empty() || members_.is_broken()) return "none";
-    const auto held = inter_node_->hold();
+    const auto held = inter_node_.hold();
     const auto plan = members_.context.fund().with(
-        [&] { return planner_.plan(shape_of(request, members_.size), request.way); });
+        [&] { return track_.planner().plan(shape_of(request, members_.size), request.way); });
     return plan ? plan.value()->name : "none";
 }
 
 Result<Done> ProgramRunner::force(const Request& request, const std::string& algorithm) {
-    const auto held = inter_node_->hold();
-    return planner_.force(shape_of(request, members_.size), algorithm);
+    const auto held = inter_node_.hold();
+    return track_.planner().force(shape_of(request, members_.size), algorithm);
 }
 
 std::vector<select::Way> ProgramRunner::ways(const select::CallKind& kind, bool has_stragglers) {
-    const auto held = inter_node_->hold();
-    return planner_.ways(kind.shape(members_.size), has_stragglers);
+    const auto held = inter_node_.hold();
+    return track_.planner().ways(kind.shape(members_.size), has_stragglers);
 }
 
 }  // namespace tutti::engine

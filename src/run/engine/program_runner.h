@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs the calls of a team across nodes: schedules over the team's transport to other nodes.
+// Runs the calls of a track across nodes: schedules over its messages to other nodes.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,9 @@ namespace tutti::engine {
 
 class ProgramRunner final : public Runner {
   public:
-    ProgramRunner(Members& members, std::unique_ptr<InterNode> inter_node);
-    // Before the node's part goes: what the executor knows of it, and what this member still owes
-    // to others goes on in other teams' waits, and at the context's end. Nobody waits here.
-    ~ProgramRunner() override;
+    // node: the own node's part of the track. All outlive this.
+    ProgramRunner(Members& members, node::Team& node, InterNode& inter_node, CallTrack& track)
+        : members_(members), node_(node), inter_node_(inter_node), track_(track) {}
 
     Begun begin(Request& request) override;
     Begun start_chosen(Request& request) override;
@@ -28,18 +27,17 @@ class ProgramRunner final : public Runner {
     Step step() override;
     void cancel() override;
     [[nodiscard]] Waiter::From awaited() const override;
-    void serve_others() override { inter_node_->multicast().poll_carrier(); }
+    void serve_others() override { inter_node_.multicast().poll_carrier(); }
     void announce() override;
-    void lengthen() override { inter_node_->multicast().announce(true); }
+    void lengthen() override { track_.announce(true); }
     Bell& bell(Waiter::From from) override;
     void sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) override;
-    [[nodiscard]] node::Op* node_op() override { return track_.node_op(); }
-    [[nodiscard]] uint32_t calls() const override { return inter_node_->call(); }
+    [[nodiscard]] node::Op* node_op() override { return track_.executor().node_op(); }
+    [[nodiscard]] uint32_t calls() const override { return track_.call(); }
     const char* algorithm(const Request& request) override;
     Result<Done> force(const Request& request, const std::string& algorithm) override;
     std::vector<select::Way> ways(const select::CallKind& kind, bool has_stragglers) override;
     [[nodiscard]] bool tolerates() const override { return true; }
-    [[nodiscard]] InterNode* inter_node() override { return inter_node_.get(); }
 
   private:
     enum class Phase {
@@ -63,8 +61,8 @@ class ProgramRunner final : public Runner {
     void tell_failure();
 
     Members& members_;
-    std::unique_ptr<InterNode> inter_node_;
-    CallPlanner& planner_;  // its own, as the next
+    node::Team& node_;
+    InterNode& inter_node_;
     CallTrack& track_;
     Request* request_ = nullptr;  // of the call under way
     Phase phase_ = Phase::kRunning;

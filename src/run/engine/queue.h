@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The requests of a team, one after the other: each goes through its stages (TUTTI_CHECK: do the
+// The requests of a track, one after the other: each goes through its stages (TUTTI_CHECK: do the
 // members call the same? What runs it? Are its buffers ready? The call itself). Nothing waits
 // inside.
 #pragma once

@@ -1,68 +1,67 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The root of a gather, or a receiver of a scatter, that has room for more than is sent to it. What
-// is sent decides: once this rank knows how much that is, by the word of a message, of its node or
-// of a note, it withdraws its call, in which nothing has come to it, and begins it anew as one of
-// so many bytes, by the plan that all others have (docs/protocol/words.md).
+#include "run/engine/receive_capacity.h"
+
 #include <new>
 
+#include "base/assert.h"
 #include "run/engine/call_track.h"
 
 namespace tutti::engine {
 
-bool CallTrack::may_take_less() const {
-    const bool can = !is_faulty_ && means_.networks.routes().can_withdraw_receives();
-    return capacity_.is_spare && !capacity_.is_given_up && can && executor_->is_untouched();
+void ReceiveCapacity::reset() {
+    TUTTI_ASSERT(!blocks_, "the call before has put them where they belong, or has failed");
+    is_spare_ = false;
+    is_given_up_ = false;
+    less_ = 0;
 }
 
-bool CallTrack::take_less(const node::CallNote& theirs) {
+void ReceiveCapacity::give_up(const transport::CallWord& word) {
+    TUTTI_ASSERT(less_ != 0, "what others send is known");
+    word_ = word;
+    is_given_up_ = true;
+    less_ = 0;
+}
+
+bool ReceiveCapacity::may_take_less() const {
+    return is_spare_ && !is_given_up_ && track_.can_withdraw_receives() &&
+           track_.executor().is_untouched();
+}
+
+bool ReceiveCapacity::take_less(const node::CallNote& theirs) {
     if (!may_take_less()) return false;
-    if (capacity_.less != 0) return theirs.bytes == capacity_.less;
-    const node::CallNote mine = means_.log.last();
+    if (less_ != 0) return theirs.bytes == less_;
+    const node::CallNote mine = track_.messages().log().last();
     const bool is_kind = theirs.collective == mine.collective && theirs.root == mine.root;
     if (!is_kind || theirs.bytes == 0 || theirs.bytes >= mine.bytes) return false;
-    if (!means_.planner.stays_with(shape_, theirs.bytes)) return false;
-    capacity_.less = theirs.bytes;
+    if (!track_.planner().stays_with(track_.shape(), theirs.bytes)) return false;
+    less_ = theirs.bytes;
     return true;
 }
 
-std::byte* CallTrack::make_blocks(uint64_t bytes, uint32_t ranks) {
-    capacity_.blocks.reset(new (std::nothrow) std::byte[bytes * ranks]);
-    return capacity_.blocks.get();
-}
-
-transport::State CallTrack::retract() {
-    const auto held = means_.multicast.hold();
-    const transport::State state = executor_->withdraw();
-    if (state != transport::State::kDone) return state;
-    is_under_way_ = false;
-    means_.log.withdraw();
-    means_.planner.withdrawn();
-    return state;
-}
-
-void CallTrack::take_on_again(select::Plan& plan) {
-    capacity_.word = word_;
-    capacity_.is_given_up = true;
-    capacity_.less = 0;
-    begin(plan);
+std::byte* ReceiveCapacity::make_blocks(uint64_t bytes, uint32_t ranks) {
+    blocks_.reset(new (std::nothrow) std::byte[bytes * ranks]);
+    return blocks_.get();
 }
 
 // Gather and scatter have one lane. Who has sent as much as there was room for does not run what
 // this rank has taken the call to be since.
-transport::Disagreement CallTrack::look_for_unexpected() {
+transport::Disagreement ReceiveCapacity::look_for_unexpected() {
     constexpr uint32_t kSlot = 0;
     constexpr int kLooksMax = 4;
-    if (!capacity_.is_spare || capacity_.less != 0) return {};
+    if (!is_spare_ || less_ != 0) return {};
+    transport::P2p& plain = track_.messages().plain();
     for (int look = 0; look < kLooksMax; ++look) {
-        const transport::Disagreement with = means_.messages.find_unexpected(kSlot);
+        const transport::Disagreement with = plain.find_unexpected(kSlot);
         if (!with.is_there) break;
         const node::CallNote theirs = node::CallNote::unpack(with.word.call);
-        if (!means_.log.is_of_last(with.word) || theirs == means_.log.last()) continue;
+        if (!track_.messages().log().is_of_last(with.word) ||
+            theirs == track_.messages().log().last())
+            continue;
         return take_less(theirs) ? transport::Disagreement{} : with;
     }
-    if (!capacity_.is_given_up) return {};
-    transport::Disagreement with{true, true, 0, capacity_.word};
-    return means_.messages.find_long_unexpected(kSlot, capacity_.word.kind, word_.kind, with.peer)
+    if (!is_given_up_) return {};
+    transport::Disagreement with{true, true, 0, word_};
+    return plain.find_long_unexpected(kSlot, word_.kind, track_.word().kind, with.peer)
                ? with
                : transport::Disagreement{};
 }

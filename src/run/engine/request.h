@@ -13,6 +13,7 @@
 namespace tutti::engine {
 
 class Team;
+class Track;
 
 // What TUTTI_CHECK compares: equal on all members of a correct program.
 struct CallCard {
@@ -29,7 +30,7 @@ struct CallCard {
 // Can be started again when it is complete.
 struct Request {
     Team* team = nullptr;
-    Team* track = nullptr;       // of the last start: see tracks.h
+    Track* track = nullptr;      // of the last start: see tracks.h
     node::Op op;                 // op.call is the call
     bool commutes = true;        // the operator of a reduction
     bool is_exact = true;        // see is_exact(); true of all else
@@ -48,7 +49,7 @@ struct Request {
         kRunning
     } stage = Stage::kIdle;
     tutti_status status = TUTTI_OK;
-    Request* next = nullptr;  // in the team's queue
+    Request* next = nullptr;  // in the track's queue
 
     [[nodiscard]] bool awaits_buffers() const { return buffers_later && op.call.bytes > 0; }
     // Nothing moves it on but its owner.

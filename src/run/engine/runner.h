@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs the calls of a team, one after the other: a state machine for each, like those below it;
-// nothing waits inside. The team queues, waits and reports, and knows no kinds of runners.
+// Runs the calls of a track of a team, one after the other: a state machine for each, like those
+// below it; nothing waits inside. The team queues, waits and reports, and knows no kinds of
+// runners.
 //
 // On one node a call is a state machine of the node level (node_runner.h), across nodes a schedule
 // (program_runner.h).
@@ -22,8 +23,6 @@
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
-
-class InterNode;
 
 // A line in memory that is there already, since there may be no other.
 struct Why {
@@ -84,6 +83,8 @@ class Runner {
     // Before a sleep: rings for what was done up to here. Then a last step, then sleep().
     virtual Bell& bell(Waiter::From from) = 0;
     virtual void sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) = 0;
+    // Behind steps that nobody waits in: wakes whoever may sleep for what was done.
+    virtual void ring() {}
     // What is under way on the own node, or nullptr.
     [[nodiscard]] virtual node::Op* node_op() = 0;
 
@@ -100,9 +101,6 @@ class Runner {
     virtual std::vector<select::Way> ways(const select::CallKind& kind, bool has_stragglers) = 0;
     // Whether cards that differ in bytes may go together: see node::Team::tolerates.
     [[nodiscard]] virtual bool tolerates() const = 0;
-
-    // The way to other nodes, or nullptr.
-    [[nodiscard]] virtual InterNode* inter_node() { return nullptr; }
 
   protected:
     // No way to run a call: the same on all ranks, unless memory ran out. The others hear of that.

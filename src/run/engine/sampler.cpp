@@ -148,12 +148,12 @@ void Sampler::hear_of_trials() {
     if (const select::CallKind* kind = live_->wants_ways(name)) {
         const auto set = team_.context().fund().with([&]() -> Result<Done> {
             live_->set_ways(name, on_large_stack([&] {
-                                return team_.runner().ways(
+                                return team_.tracks().first().runner().ways(
                                     *kind, arrivals_.has_stragglers(kind->collective));
                             }));
             return Done{};
         });
-        if (!set) return team_.give_up_all("out of memory");
+        if (!set) return team_.give_up("out of memory");
     }
     live_->begin(name);
 }
@@ -170,7 +170,7 @@ bool Sampler::hear_of_late() {
     const auto priced = team_.context().fund().with(
         [this]() -> Result<Done> { return on_large_stack([this] { return price_following(); }); });
     if (!priced) {
-        team_.give_up_all("out of memory");
+        team_.give_up("out of memory");
         return false;
     }
     return follow_->heard(team_.inter_node()->multicast().takes_ns(), arrivals_.calls());
@@ -183,7 +183,7 @@ Done Sampler::price_following() {
     for (const select::CallKind& kind : select::Follow::kPriced) {
         if (!follow_->asks_price(kind.collective, inter_node.multicast().takes_ns())) continue;
         follow_->price(kind.collective,
-                       inter_node.planner().follows_from(kind.shape(team_.size())));
+                       inter_node.first().planner().follows_from(kind.shape(team_.size())));
     }
     return {};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A team: the functions for the embedder. The runner runs calls (runner.h), the control exchanges
-// messages beside calls (control.h), the queue orders requests (queue.h), the wait loop waits for
-// them (wait_loop.h), the agenda has what members do between calls (agenda.h).
+// A team: the functions for the embedder. Its calls run on tracks, one or several (tracks.h); on
+// one node by state machines in shared memory (node_runner.h), across nodes by schedules
+// (program_runner.h). The agenda has what members do between calls (agenda.h).
 #pragma once
 
 #include <cstdint>
@@ -15,137 +15,112 @@
 #include "run/engine/active.h"
 #include "run/engine/agenda.h"
 #include "run/engine/context.h"
-#include "run/engine/control.h"
+#include "run/engine/inter_node.h"
 #include "run/engine/members.h"
 #include "run/engine/node_runner.h"
 #include "run/engine/own_calls.h"
-#include "run/engine/queue.h"
 #include "run/engine/request.h"
-#include "run/engine/runner.h"
 #include "run/engine/sampler.h"
 #include "run/engine/tracks.h"
-#include "run/engine/wait_loop.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
 
 class Team {
   public:
-    // Takes all the memory that does not depend on who the members are. checks: TUTTI_CHECK.
-    Team(Context& context, const tutti_team_params& params, bool checks);
+    // Takes all the memory that does not depend on who the members are. tracks: that this member
+    // asks for. checks: TUTTI_CHECK.
+    Team(Context& context, const tutti_team_params& params, uint32_t tracks, bool checks);
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
     ~Team();
 
-    // ---- while it is made; nothing here allocates ----
+    // ---- while it is made ----
     Members& members() { return members_; }
+    // Of those that this member asks for, as many stay as all members do.
+    [[nodiscard]] Tracks& tracks() { return tracks_; }
+    // Across nodes: before anything runs its tracks.
+    void connect(std::unique_ptr<InterNode> inter_node) { inter_node_ = std::move(inter_node); }
     // The way to other nodes, or nullptr.
-    InterNode* inter_node() { return runner_->inter_node(); }
-    // Its calls are run by these.
-    void run_by(std::unique_ptr<Runner> runner, std::unique_ptr<Control> control);
-    // The same, on one node. Calls go the short way where nothing is to be compared before them.
-    void run_by_node(std::unique_ptr<NodeRunner> runner, std::unique_ptr<Control> control);
-    // It is one of several tracks; the first of them owns the others.
-    void become_track(Tracks& tracks);
-    void own_tracks(std::unique_ptr<Tracks> tracks);
+    [[nodiscard]] InterNode* inter_node() { return inter_node_.get(); }
+    // On one node, by the runner of the only track: calls go the short way where nothing is to be
+    // compared before them.
+    void run_short_by(NodeRunner& runner);
     // What members do between calls; see tutti_team_params.multicast_later.
     [[nodiscard]] Agenda& agenda() { return agenda_; }
-    // Its blocking calls are sampled. Across hosts the way to other nodes is prepared for what
-    // members compare. Allocates.
+    // Its blocking calls are sampled, of a team of one track. Across hosts the way to other nodes
+    // is prepared for what members compare. Allocates.
     Sampler& sample();
     void leave_sampling() { sampler_.reset(); }
     [[nodiscard]] Sampler* sampler() { return sampler_.get(); }
 
-    const char* algorithm(const tutti_call& call);
-    // See tutti_team_ran().
-    const char* ran() const;
-    // See tutti_team_force().
-    Result<Done> force(const tutti_call& call, const std::string& algorithm);
+    // ---- calls ----
     // TUTTI_OK, or TUTTI_ERR_ARGUMENT.
     tutti_status describe(const tutti_call& call, Request& request);
-    // The same for one that is started later, perhaps more than once.
-    tutti_status init(const tutti_call& call, Request& request);
     // The short way for a blocking call: describe, start, wait.
     tutti_status run(const tutti_call& call);
     // Goes on with that call, which is chosen: see tutti_resume().
     tutti_status resume(const void* send, void* recv);
     // TUTTI_CHECK for a call that the embedder runs itself.
     tutti_status check_foreign(const char* label);
-    // Requests run in the order of their start, one at a time on each track. Waits of others move
-    // them on.
-    static void start(Request& request);
-    static tutti_status test(Request& request);
-    static tutti_status wait(Request& request);
-    // Or was never started.
-    static bool is_over(const Request& request);
-    // Where the next call runs. It is the one to ask about that call.
-    Team& next_track() { return tracks_ ? tracks_->next() : *this; }
-    // A few steps, for the holder of the team.
-    void move_on();
-    // This member takes part in no further call: all others are told, and their calls end with
-    // `status`. Allocates nothing.
-    void give_up(tutti_status status, const char* why);
-    // As the embedder says.
-    void give_up_all(const char* why);
-    // Another track has failed for good.
-    void follow(const Team& broken);
-    // Waits for its requests.
-    void settle() {
-        if (Request* last = queue_.back()) waits_.wait_for(*last);
-    }
     // See tutti_team_rejected() and tutti_team_rejected_foreign().
     void rejected(const tutti_call& call);
     void rejected_foreign(const char* label);
-    bool is_idle() const { return queue_.is_idle(); }
+    // See tutti_team_ran().
+    const char* ran() const;
+    // Of the next call.
+    const char* algorithm(const tutti_call& call);
+    // See tutti_team_force().
+    Result<Done> force(const tutti_call& call, const std::string& algorithm);
 
+    [[nodiscard]] ActiveLink& link() { return link_; }
+    // Of a call, or of a look at it, that has ended so; the team is not held. Where the team has
+    // broken down, members may wait on another track.
+    tutti_status ended(tutti_status status);
+    // This member takes part in no further call: all others are told, and their calls end with
+    // `status`. Allocates nothing. The team is held (active.h).
+    void give_up(tutti_status status, const char* why);
+    // As the embedder says.
+    void give_up(const char* why);
     Context& context() const { return members_.context; }
-    ActiveLink& link() { return link_; }
     uint32_t rank() const { return members_.rank; }
     uint32_t size() const { return members_.size; }
     const char* message();
     // See tutti_team_facts().
     std::vector<FactRow> facts(bool all);
     // See tutti_team_host_left().
-    bool host_left() { return sampler_ && sampler_->host_left(run_.way); }
+    bool host_left() { return sampler_ && sampler_->host_left(own().way); }
     // Collective, a call of its own: what was sampled and is not compared yet.
     tutti_status finish_arrivals();
-
-    // ---- for what members do between two calls ----
+    // For what members do between two calls.
     [[nodiscard]] OwnCalls& own_calls() { return own_calls_; }
-    [[nodiscard]] Runner& runner() { return *runner_; }
 
   private:
-    Result<Done> force_here(const tutti_call& call, const std::string& algorithm);
+    // Of blocking calls; where there are several tracks, of those on the first.
+    [[nodiscard]] Request& own() { return tracks_.first().own(); }
     tutti_status run_sampled(const tutti_call& call);
     tutti_status run_quickly(const tutti_call& call, uint32_t way);
     tutti_status run_short();
     tutti_status run_slowly(const tutti_call& call);
-    tutti_status run_described();
+    tutti_status run_own(Track& track);
     [[nodiscard]] bool is_made_again(const CallCard& card);
-    Team& take_track();
-    tutti_status ended(tutti_status status);
     // Before a call.
     void do_duties();
 
     Members members_;
     ActiveLink link_;
-    std::unique_ptr<Runner> runner_;
-    std::unique_ptr<Control> control_;
-    // The runner, where calls go the short way: they are not compared before, run in shared memory,
-    // and one at a time.
+    std::unique_ptr<InterNode> inter_node_;  // across nodes
+    Tracks tracks_;
+    // The first track's runner, where calls go the short way: they are not compared before, run in
+    // shared memory, and one at a time.
     NodeRunner* short_ = nullptr;
     Agenda agenda_;
     std::unique_ptr<Sampler> sampler_;  // where calls are sampled
-    Queue queue_;
-    WaitLoop waits_;
     OwnCalls own_calls_;
-    Request run_;  // run()'s own, so that a call allocates nothing
     Request ask_;  // for questions that run nothing
     // The call that was left to the embedder, and that it has rejected: without another number.
     std::optional<CallCard> rejected_;
-    Tracks* tracks_ = nullptr;            // where there are several
-    std::unique_ptr<Tracks> own_tracks_;  // the first track's
-    Team* last_ = this;                   // the track of the last run()
+    Track* last_ = &tracks_.first();  // of the last run()
 };
 
 }  // namespace tutti::engine

@@ -2,6 +2,7 @@
 #include "run/engine/wait_loop.h"
 
 #include "base/bell.h"
+#include "run/engine/tracks.h"
 
 namespace tutti::engine {
 namespace {
@@ -75,20 +76,24 @@ uint64_t WaitLoop::sleep_end_ns() const {
 }
 
 Waiter::From WaitLoop::awaited() const {
-    // Nobody rings for what other teams wait for.
+    // Nobody rings for what others wait for.
     return has_company() ? Waiter::From::kAnywhere : runner_->awaited();
 }
 
 bool WaitLoop::has_company() const {
+    if (tracks_ && tracks_->are_others_busy(queue_)) return true;
     return members_.context.active().has_more_than(
         link_.is_listed.load(std::memory_order_relaxed) ? 1 : 0);
 }
 
 void WaitLoop::move_others_on() {
+    if (tracks_) tracks_->move_others_on(queue_);
     if (has_company()) members_.context.active().advance();
 }
 
-void WaitLoop::listen() {
+void WaitLoop::listen() { tracks_ ? tracks_->listen() : listen_here(); }
+
+void WaitLoop::listen_here() {
     const Request* front = queue_.front();
     control_->listen(front ? &front->op.call : nullptr, runner_->node_op());
 }

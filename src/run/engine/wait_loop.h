@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one wait loop of a team: moves the request in front until the awaited one is complete.
-// Between two fruitless steps it moves other teams on, lets the embedder progress, listens for
-// news, or sleeps, as the waiting policy says (wait.h).
+// The one wait loop of a track: moves the request in front until the awaited one is complete.
+// Between two fruitless steps it moves other tracks and other teams on, lets the embedder progress,
+// listens for news, or sleeps, as the waiting policy says (wait.h).
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,11 @@
 
 namespace tutti::engine {
 
+class Tracks;
+
 class WaitLoop {
   public:
-    // Of the team to which all of these belong; they outlive this.
+    // Of the team and the track to which these belong; they outlive this.
     WaitLoop(Members& members, Queue& queue, const ActiveLink& link)
         : members_(members), queue_(queue), link_(link) {}
     WaitLoop(const WaitLoop&) = delete;
@@ -30,6 +32,9 @@ class WaitLoop {
         control_ = &control;
     }
 
+    // The team has several of them, which outlive this.
+    void join(Tracks& tracks) { tracks_ = &tracks; }
+
     // The request's status when it is complete or chosen. polls: fruitless ones just before.
     tutti_status wait_for(Request& request, uint32_t polls = 0);
     // A blocking call is over, or a wait.
@@ -39,6 +44,8 @@ class WaitLoop {
         if (++calls_since_progress_ >= kCallsPerProgress) [[unlikely]]
             progress();
     }
+    // Looks for news about the calls of this track.
+    void listen_here();
     // After a fruitless test, which has let the embedder progress: moves other teams on, and now
     // and then looks for news that came outside the calls, as a wait does by itself.
     void look_around();
@@ -58,7 +65,7 @@ class WaitLoop {
     [[nodiscard]] Waiter::From awaited() const;
     // Of a sleep that begins now.
     [[nodiscard]] uint64_t sleep_end_ns() const;
-    // Besides this team, others have requests under way.
+    // Besides this track, others have requests under way, or other teams have.
     [[nodiscard]] bool has_company() const;
     void move_others_on();
 
@@ -67,6 +74,7 @@ class WaitLoop {
     const ActiveLink& link_;
     Runner* runner_ = nullptr;
     Control* control_ = nullptr;
+    Tracks* tracks_ = nullptr;
     uint32_t looks_ = 0;
     uint32_t calls_since_progress_ = 0;
     uint64_t progressed_ns_ = 0;   // see Waiter

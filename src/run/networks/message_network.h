@@ -38,6 +38,7 @@ class Process {
 struct TeamTraits {
     bool is_crowded = false;  // this host's ranks outnumber its processors: they sleep for messages
     bool is_in_turn = false;  // all members make its calls one after the other (tutti_team_params)
+    uint32_t tracks = 1;      // so many calls may be under way at once, each on a track of its own
 };
 
 // A team's part of a network.
@@ -55,8 +56,9 @@ class TeamNetwork {
     virtual Result<Done> make(agree::Circle& all, const TeamTraits& traits) = 0;
 
     // ---- what make() has brought; alike at both ends of each pair ----
-    // nullptr where this member reaches no peer by it.
-    [[nodiscard]] virtual transport::Transport* messages() = 0;
+    // Those of a track; nullptr, for all tracks, where this member reaches no peer by it. Messages
+    // of two tracks never meet, and one track's go on whatever nobody has asked for on another's.
+    [[nodiscard]] virtual transport::Transport* messages(uint32_t track) = 0;
     // Whom it reaches, ascending. Perhaps the own rank as well, for the team's word alone
     // (Transport::fetch_add).
     [[nodiscard]] virtual std::span<const transport::Rank> peers() const = 0;

@@ -10,27 +10,31 @@ namespace tutti::networks {
 
 static_assert(kNetworks.size() < transport::Routes::kWaysMax, "each network is a way of a team");
 
-TeamNetworks::TeamNetworks(transport::Transport& plain, const Networks& all,
+TeamNetworks::TeamNetworks(const std::vector<transport::Transport*>& plain, const Networks& all,
                            const Settings& settings, const topo::Placement& placement,
-                           uint32_t rank)
-    : routes_(plain) {
+                           uint32_t rank) {
+    for (transport::Transport* const one : plain) routes_.emplace_back(*one);
     for (size_t i = 0; i < all.size(); ++i) {
         if (!settings.wants_network(i)) continue;
         parts_.push_back({i, all[i].get(), all[i]->make_team(placement, rank), false, {}});
     }
-    if (!parts_.empty()) routes_.reserve(placement.ranks());
+    if (parts_.empty()) return;
+    for (transport::Routes& routes : routes_) routes.reserve(placement.ranks());
 }
 
 void TeamNetworks::use(Part& part) {
     TUTTI_ASSERT(part.team && !part.is_used, "a network is used once it is made");
     part.is_used = true;
-    transport::Transport* const messages = part.team->messages();
-    if (!messages) return;
-    const uint8_t way = routes_.add(*messages);
-    for (const transport::Rank peer : part.team->peers()) {
-        if (routes_.is_plain(peer)) routes_.use(peer, way);
+    for (uint32_t track = 0; track < routes_.size(); ++track) {
+        transport::Transport* const messages = part.team->messages(track);
+        if (!messages) return;
+        transport::Routes& routes = routes_[track];
+        const uint8_t way = routes.add(*messages);
+        for (const transport::Rank peer : part.team->peers()) {
+            if (routes.is_plain(peer)) routes.use(peer, way);
+        }
+        if (messages->adders() != 0 && routes.adders() == 0) routes.use_adders(way);
     }
-    if (messages->adders() != 0 && routes_.adders() == 0) routes_.use_adders(way);
 }
 
 // What this end has sent so far nobody waits for.
@@ -51,13 +55,13 @@ NetworkSet TeamNetworks::in_use() const {
 template <class Do>
 void TeamNetworks::for_each_used(Do what) {
     for (Part& part : parts_) {
-        if (part.is_used && part.team->messages()) what(*part.team);
+        if (part.is_used && part.team->messages(0)) what(*part.team);
     }
 }
 
 bool TeamNetworks::has_messages() const {
     return std::ranges::any_of(
-        parts_, [](const Part& part) { return part.is_used && part.team->messages(); });
+        parts_, [](const Part& part) { return part.is_used && part.team->messages(0); });
 }
 
 bool TeamNetworks::close() {

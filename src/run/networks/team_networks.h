@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The networks of a team across hosts: by which one its messages go to each peer.
+// The networks of a team across hosts: by which one the messages of each of its tracks go to each
+// peer. All tracks share what connects the members.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,10 +23,10 @@ using Networks = std::vector<std::unique_ptr<Network>>;
 
 class TeamNetworks {
   public:
-    // plain: the embedder's messages, always there. Of `all` those that the settings want are
-    // tried. These and the placement outlive this. Throws std::bad_alloc.
-    TeamNetworks(transport::Transport& plain, const Networks& all, const Settings& settings,
-                 const topo::Placement& placement, uint32_t rank);
+    // plain: the embedder's messages of each track, always there. Of `all` those that the settings
+    // want are tried. These and the placement outlive this. Throws std::bad_alloc.
+    TeamNetworks(const std::vector<transport::Transport*>& plain, const Networks& all,
+                 const Settings& settings, const topo::Placement& placement, uint32_t rank);
     TeamNetworks(const TeamNetworks&) = delete;
     TeamNetworks& operator=(const TeamNetworks&) = delete;
 
@@ -44,8 +46,9 @@ class TeamNetworks {
     // It is not. Allocates nothing.
     static void drop(Part& part, std::string obstacle);
 
-    [[nodiscard]] transport::Routes& routes() { return routes_; }
-    [[nodiscard]] const transport::Routes& routes() const { return routes_; }
+    // Of a track.
+    [[nodiscard]] transport::Routes& routes(uint32_t track) { return routes_[track]; }
+    [[nodiscard]] const transport::Routes& routes(uint32_t track) const { return routes_[track]; }
     // This member reaches peers by one of them.
     [[nodiscard]] bool has_messages() const;
     // Those in use; alike on all members.
@@ -63,7 +66,7 @@ class TeamNetworks {
     template <class Do>
     void for_each_used(Do what);
 
-    transport::Routes routes_;
+    std::deque<transport::Routes> routes_;  // by track; they stay where they are
     std::vector<Part> parts_;
 };
 

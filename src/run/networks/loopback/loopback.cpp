@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "run/arena/process.h"
 #include "run/networks/loopback/meet_streams.h"
@@ -19,27 +20,46 @@ class TeamLoopback final : public TeamNetwork {
     TeamLoopback(Process& process, uint64_t machine, const topo::Placement& placement)
         : process_(process), machine_(machine), placement_(placement) {}
 
-    Result<Done> make(agree::Circle& all, const TeamTraits&) override {
-        return meet_streams(process_, machine_, placement_, all, messages_);
+    // Each track has sockets of its own, so what nobody reads of one holds up no other.
+    Result<Done> make(agree::Circle& all, const TeamTraits& traits) override {
+        const auto make_room = [&] {
+            messages_.resize(traits.tracks);
+            return agree::Report{};
+        };
+        auto made = all.agree_briefly(agree::guarded(make_room));
+        for (auto one = messages_.begin(); made && one != messages_.end(); ++one) {
+            made = meet_streams(process_, machine_, placement_, all, *one);
+        }
+        return made;
     }
-    transport::Transport* messages() override { return messages_.get(); }
+    transport::Transport* messages(uint32_t track) override { return messages_[track].get(); }
     [[nodiscard]] std::span<const transport::Rank> peers() const override {
-        return messages_->peers();
+        return messages_.front()->peers();
     }
-    bool close() override { return messages_->close(); }
+    bool close() override {
+        bool are_closed = true;
+        for (const auto& one : messages_) are_closed &= one->close();
+        return are_closed;
+    }
     // What was cancelled is written nowhere.
     void give_up() override {}
     bool has_settled(bool is_sound) override {
-        messages_->poll();
-        return !is_sound || messages_->has_flushed();
+        bool have_settled = true;
+        for (const auto& one : messages_) {
+            one->poll();
+            have_settled &= !is_sound || one->has_flushed();
+        }
+        return have_settled;
     }
     [[nodiscard]] FactRow facts(const Whose& whose) const override {
         FactRow row = row_about(whose, "loopback", "messages by loopback on {}");
         row.key = "on";
         row.weight = uint64_t{2} * whose.ranks;
         row.add("state", "on");
-        row.add("peers", uint64_t{messages_->peers().size()}).say(" to {:rank}", 0);
-        row.add("messages", messages_->sent()).sum().say(", {:message} sent");
+        uint64_t sent = 0;
+        for (const auto& one : messages_) sent += one->sent();
+        row.add("peers", uint64_t{peers().size()}).say(" to {:rank}", 0);
+        row.add("messages", sent).sum().say(", {:message} sent");
         return row;
     }
 
@@ -47,7 +67,7 @@ class TeamLoopback final : public TeamNetwork {
     Process& process_;
     const uint64_t machine_;
     const topo::Placement& placement_;
-    std::unique_ptr<StreamMessages> messages_;
+    std::vector<std::unique_ptr<StreamMessages>> messages_;  // by track
 };
 
 class Loopback final : public Network {

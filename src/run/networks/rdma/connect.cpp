@@ -94,6 +94,9 @@ class Connector {
     Report find_port();
     Result<Allowance::Part> take_memory(uint64_t bytes);
     Report make_ends();
+    void add_messages(const std::shared_ptr<ProcessLinks>& links, uint32_t number,
+                      std::vector<Rank> peers, std::vector<uint32_t> link_of);
+    void add_tracks(std::vector<uint32_t> link_of);
     Report join(const FoundLinks& found, uint32_t number);
     Result<bool> join_links();
     [[nodiscard]] uint64_t direct_bytes() const;
@@ -130,7 +133,7 @@ class Connector {
     uint32_t rounds_ = 0;               // of cards
     uint64_t exposed_bytes_ = 0;        // of all members; at first the own
     uint32_t mtu_bytes_ = kMtuBytesMax;
-    Rc* messages_ = nullptr;  // the team's; none without peers
+    Rc* messages_ = nullptr;  // the first track's; none without peers
     std::vector<PairProbe> probes_;
 };
 
@@ -222,10 +225,8 @@ Report Connector::join(const FoundLinks& found, uint32_t number) {
     if (found.links) {
         mtu_bytes_ = found.links->links->packet_bytes();
         exposed_bytes_ = found.links->exposed_bytes;
-        made_.messages = std::make_unique<Rc>(ProcessLinks::owned(found.links), number, peers_,
-                                              found.link_of, direct_bytes());
+        add_messages(found.links, number, peers_, found.link_of);
     }
-    messages_ = made_.messages.get();
     use_exposed();
     return {};
 }
@@ -271,13 +272,33 @@ Report Connector::make_ends() {
                                     pairs, settings.polls_tails && !traits_.is_crowded);
         std::vector<uint32_t> link_of(pairs);
         std::iota(link_of.begin(), link_of.end(), 0u);
-        made_.messages = std::make_unique<Rc>(ProcessLinks::owned(links_), 0, peers_,
-                                              std::move(link_of), direct_bytes());
-        if (!settings.direct_bytes) exposed_bytes_ = made_.messages->exposure_pays_from();
+        add_messages(links_, 0, peers_, link_of);
+        if (!settings.direct_bytes) exposed_bytes_ = messages_->exposure_pays_from();
+        add_tracks(std::move(link_of));
     }
-    messages_ = made_.messages.get();
     prepare_probe();
     return {};
+}
+
+void Connector::add_messages(const std::shared_ptr<ProcessLinks>& links, uint32_t number,
+                             std::vector<Rank> peers, std::vector<uint32_t> link_of) {
+    made_.messages.push_back(std::make_unique<Rc>(
+        ProcessLinks::owned(links), number, std::move(peers), std::move(link_of), direct_bytes()));
+    messages_ = made_.messages.front().get();
+}
+
+// Of the team's tracks all but the first: each is on the links as a team of its own would be. Links
+// that were there are never theirs, as such a team's calls do not come in turn. The words to which
+// members add are the first track's, so no pair with oneself.
+void Connector::add_tracks(std::vector<uint32_t> link_of) {
+    std::vector<Rank> peers = peers_;
+    if (is_own(0)) {
+        peers.erase(peers.begin());
+        link_of.erase(link_of.begin());
+    }
+    for (uint32_t track = 1; track < traits_.tracks; ++track) {
+        add_messages(links_, track, peers, link_of);
+    }
 }
 
 // All memory that it takes.
@@ -328,12 +349,10 @@ Result<Done> Connector::exchange_cards() {
 
 // All members alike, as a message goes straight only where both ends' memory is registered.
 void Connector::use_exposed() {
-    if (!messages_) return;
     const std::optional<uint64_t> set = network_.settings().direct_bytes;
-    if (set) {
-        messages_->use_exposed(*set, *set);
-    } else {
-        messages_->use_exposed(transport::verbs::kExposedBytes, exposed_bytes_);
+    for (const auto& one : made_.messages) {
+        one->use_exposed(set.value_or(transport::verbs::kExposedBytes),
+                         set.value_or(exposed_bytes_));
     }
 }
 

@@ -13,27 +13,34 @@ Result<Done> TeamRdma::make(agree::Circle& all, const TeamTraits& traits) {
 }
 
 std::span<const transport::Rank> TeamRdma::peers() const {
-    if (!connected_.messages) return {};
-    return connected_.messages->peers();
+    if (connected_.messages.empty()) return {};
+    return connected_.messages.front()->peers();
 }
 
 // What was sent may be on its way, and the other ends may still give slots back.
 bool TeamRdma::close() {
-    connected_.messages->close();
-    return connected_.messages->is_closed();
+    bool are_closed = true;
+    for (const auto& one : connected_.messages) {
+        one->close();
+        are_closed &= one->is_closed();
+    }
+    return are_closed;
+}
+
+void TeamRdma::give_up() {
+    for (const auto& one : connected_.messages) one->give_up();
 }
 
 // A queue pair gives up a peer that is gone, so this ends. Nobody waits for what a failed team has
 // sent. But the device may still read it, by connections that other teams share: they would fail if
 // its memory went.
 bool TeamRdma::has_settled(bool is_sound) {
-    transport::verbs::Rc& messages = *connected_.messages;
-    if (is_sound) {
-        messages.close();
-        return messages.has_left();
+    bool have_settled = true;
+    for (const auto& one : connected_.messages) {
+        is_sound ? one->close() : one->poll();
+        have_settled &= is_sound ? one->has_left() : !one->is_read_from();
     }
-    messages.poll();
-    return !messages.is_read_from();
+    return have_settled;
 }
 
 FactRow TeamRdma::facts(const Whose& whose) const {
@@ -42,14 +49,13 @@ FactRow TeamRdma::facts(const Whose& whose) const {
     story.port = connected_.port;
     story.memory_bytes = connected_.memory_bytes;
     story.is_shared = connected_.is_shared;
-    if (connected_.messages) {
-        const transport::verbs::Rc& messages = *connected_.messages;
-        const auto own = std::ranges::count(messages.peers(), rank_);
-        story.peers = messages.peers().size() - static_cast<size_t>(own);
-        story.polls_tails = messages.polls_tails();
-        story.additions = messages.additions();
-        story.sent_straight = messages.sent_straight();
-        story.sent_copied = messages.sent_copied();
+    const auto own = std::ranges::count(peers(), rank_);
+    story.peers = peers().size() - static_cast<size_t>(own);
+    for (const auto& one : connected_.messages) {
+        story.polls_tails = one->polls_tails();
+        story.additions += one->additions();
+        story.sent_straight += one->sent_straight();
+        story.sent_copied += one->sent_copied();
     }
     return facts_of(story, whose);
 }

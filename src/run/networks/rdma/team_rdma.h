@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/facts.h"
 #include "run/networks/message_network.h"
@@ -16,10 +17,11 @@ namespace tutti::networks::rdma {
 
 // As members have connected (connect.h).
 struct Connected {
-    std::unique_ptr<transport::verbs::Rc> messages;  // none where this member has no such peer
-    uint64_t memory_bytes = 0;                       // registered for it; 0 where it shares
-    bool is_shared = false;                          // by links that an earlier team has made
-    std::string port;                                // "mlx5_0:1"
+    // Of each track, on the same connections; none where this member has no such peer.
+    std::vector<std::unique_ptr<transport::verbs::Rc>> messages;
+    uint64_t memory_bytes = 0;  // registered for it; 0 where it shares
+    bool is_shared = false;     // by links that an earlier team has made
+    std::string port;           // "mlx5_0:1"
 };
 
 class TeamRdma final : public TeamNetwork {
@@ -29,10 +31,12 @@ class TeamRdma final : public TeamNetwork {
         : network_(network), placement_(placement), rank_(rank) {}
     Result<Done> make(agree::Circle& all, const TeamTraits& traits) override;
 
-    [[nodiscard]] transport::Transport* messages() override { return connected_.messages.get(); }
+    [[nodiscard]] transport::Transport* messages(uint32_t track) override {
+        return connected_.messages.empty() ? nullptr : connected_.messages[track].get();
+    }
     [[nodiscard]] std::span<const transport::Rank> peers() const override;
     bool close() override;
-    void give_up() override { connected_.messages->give_up(); }
+    void give_up() override;
     bool has_settled(bool is_sound) override;
     [[nodiscard]] FactRow facts(const Whose& whose) const override;
 

@@ -61,7 +61,16 @@ void TagBook::give_back(const void* endpoint, uint32_t range) {
     if (taken.empty()) taken_.erase(found);
 }
 
-uint32_t TagLease::first_tag() const { return range_ * tags_of_team(kinds_); }
-uint32_t TagLease::note_tag() const { return first_tag() + transport::P2p::tags_of(kinds_); }
+bool TagLease::take(uint32_t range) {
+    if (!book_.take(endpoint_, range)) return false;
+    ranges_.push_back(range);
+    return true;
+}
+
+uint32_t TagLease::first_tag(uint32_t range) const { return ranges_[range] * tags_of_team(kinds_); }
+
+uint32_t TagLease::note_tag(uint32_t range) const {
+    return first_tag(range) + transport::P2p::tags_of(kinds_);
+}
 
 }  // namespace tutti::transport

@@ -29,13 +29,13 @@ class Rank {
         params.progress_user = &turns_;
         context_ = std::move(Context::create(params).value());
         const tutti_p2p p2p = mailbox.callbacks(rank);
-        context_->tags().take(p2p.user, 0);
+        transport::TagLease tags(context_->tags(), p2p, 1, kToken);
+        EXPECT_TRUE(tags.take(0));
         std::vector<uint64_t> hosts(1 + others, 2);
         hosts[0] = 1;
         const topo::Placement placement(hosts);
-        inter_node_ =
-            std::make_unique<InterNode>(*context_, placement, rank, p2p, std::vector<uint32_t>{},
-                                        transport::TagLease(context_->tags(), p2p, 0, kToken));
+        inter_node_ = std::make_unique<InterNode>(*context_, placement, rank, p2p,
+                                                  std::vector<uint32_t>{}, std::move(tags));
         slice_ = arena::Mapping::anonymous(node::kPageBytes + ring_bytes(kRing)).value();
         new (slice_->base()) node::SliceHeader{};
         transport::carrier::Ring::format(multicast::ring_memory(*slice_), kRing);
@@ -44,11 +44,11 @@ class Rank {
             context_->process_multicast(),
             multicast::TeamMulticast::Parts{slice_, multicast_network_number("udp"),
                                             Fd(eventfd(0, EFD_CLOEXEC)), nullptr},
-            rank, inter_node_->placement(), inter_node_->transport());
+            rank, inter_node_->placement(), inter_node_->first().transport());
         route_ = &made->route();
         outcome.route = std::move(made);
         inter_node_->multicast().set(std::move(outcome));
-        inter_node_->attach(nullptr);
+        inter_node_->attach(std::array<node::Team*, 1>{nullptr});
     }
     // Its group fails.
     void fail(uint32_t rank) {
@@ -192,9 +192,9 @@ TEST(EndOfATeam, KeepsNoMemoryOfItsCalls) {
     shape.bytes = 64u << 20;
     shape.element_bytes = 8;
     shape.is_commutative = true;
-    const auto plan = first.inter_node().planner().plan(shape);
+    const auto plan = first.inter_node().first().planner().plan(shape);
     ASSERT_TRUE(plan) << plan.error().message;
-    ASSERT_TRUE(first.inter_node().track().reserve(*plan.value()));
+    ASSERT_TRUE(first.inter_node().first().reserve(*plan.value()));
     ASSERT_GT(bytes_in_use(), before + (1u << 16));
     first.end();
     for (int turn = 0; turn < 10; ++turn) first.attend();
@@ -217,16 +217,16 @@ TEST(EndOfATeam, TellsOnWithoutTheMulticastThatCameToNothing) {
     first.inter_node().drop_multicast("for a test");
     notes::Note note;
     note.kind = notes::Note::Kind::kGaveUp;
-    first.inter_node().notice().begin(note);
+    first.inter_node().first().messages().notice().begin(note);
     ASSERT_LT(mailbox.under_way(), kOthers);
     first.end();
     uint32_t heard = 0;
     for (uint32_t rank = 1; rank <= kOthers; ++rank) {
         const tutti_p2p p2p = mailbox.callbacks(rank);
         transport::TagBook book;
-        book.take(p2p.user, 0);
-        const transport::TagLease tags(book, p2p, 0, kToken);
-        notes::Notes notes(p2p, tags.note_tag(), {}, 1 + kOthers, rank, tags.token());
+        transport::TagLease tags(book, p2p, 1, kToken);
+        ASSERT_TRUE(tags.take(0));
+        notes::Notes notes(p2p, tags.note_tag(0), {}, 1 + kOthers, rank, tags.token());
         heard += notes.receive(note) ? 1 : 0;
         first.attend();
     }

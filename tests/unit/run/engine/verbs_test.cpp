@@ -17,6 +17,7 @@
 #include "run/engine/team.h"
 #include "run/networks/rdma/rdma_network.h"
 #include "sim/seeds.h"
+#include "unit/run/engine/batch.h"
 #include "unit/run/engine/fake_network.h"
 #include "unit/run/engine/hosts.h"
 #include "unit/run/engine/later.h"
@@ -806,12 +807,14 @@ TEST(Verbs, TheContextEndsThoughAPeerIsGone) {
     EXPECT_EQ(cluster.network.endpoints(), 0);
 }
 
-// Several calls at once: each track has connections of its own.
+// Several calls at once, on one set of connections.
 TEST(Verbs, RequestsAtOnce) {
     Cluster cluster(3, {kOn, "TUTTI_HOSTS=3"});
+    std::barrier all_have(3);
     run_threads(3, [&](uint32_t rank) {
         const TeamPtr team = cluster.make(rank, 2);
         ASSERT_TRUE(team);
+        EXPECT_EQ(cluster.network.endpoints(), 3);
         std::vector<std::vector<uint32_t>> values(4, std::vector<uint32_t>(3000, 1));
         std::vector<tutti_request> requests(4);
         for (size_t i = 0; i < 4; ++i) {
@@ -828,8 +831,32 @@ TEST(Verbs, RequestsAtOnce) {
             ASSERT_EQ(tutti_request_wait(&requests[i]), TUTTI_OK);
             EXPECT_EQ(values[i][2999], 3u);
         }
+        all_have.arrive_and_wait();
     });
     EXPECT_EQ(cluster.network.fault(), "");
+}
+
+TEST(Verbs, RandomRequestsAtOnce) {
+    for_each_seed(100, [](uint64_t seed) {
+        Prng prng(seed);
+        const auto ranks = static_cast<uint32_t>(2 + prng.below(4));
+        const auto requests = static_cast<uint32_t>(2 + prng.below(4));
+        const std::string hosts = "TUTTI_HOSTS=" + std::to_string(2 + prng.below(ranks - 1));
+        const char* const direct =
+            prng.below(4) < 3 ? "TUTTI_VERBS_DIRECT=4K" : "TUTTI_VERBS_DIRECT=off";
+        Cluster cluster(ranks, {kOn, hosts.c_str(), "TUTTI_CHUNK=1K", direct}, seed);
+        const Exchanges exchanges = draw_exchanges(prng, ranks, 12);
+        std::barrier all_done(static_cast<std::ptrdiff_t>(ranks));
+        run_threads(ranks, [&](uint32_t rank) {
+            const TeamPtr team = cluster.make(rank, requests);
+            ASSERT_TRUE(team);
+            EXPECT_EQ(verbs_of(team.get()).text("state"), "on");
+            Batch({team.get()}, exchanges, rank, seed).run();
+            all_done.arrive_and_wait();
+        });
+        EXPECT_EQ(cluster.network.fault(), "");
+        EXPECT_EQ(cluster.hosts.mailbox.under_way(), 0u);
+    });
 }
 
 // ---- ranks that outnumber processors -----------------------------------------------------------
