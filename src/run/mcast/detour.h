@@ -63,12 +63,13 @@ class Detour {
             phase_ = Failure::Phase::kFlushed;
             tell(now_ns, 1, prng);  // a member that has not heard it asks
         }
-        return is_flushed() && flushes_left_ == 0;
+        return are_all_flushed();
     }
+    // Where all are flushed each finds out by itself, and one notice is enough.
     void end(uint64_t now_ns, Prng& prng) {
-        const bool is_agreed = is_flushed() && flushes_left_ == 0;
+        const uint32_t notices = are_all_flushed() ? 1 : timing_.notices;
         phase_ = Failure::Phase::kOver;
-        tell(now_ns, is_agreed ? 1 : timing_.notices, prng);
+        tell(now_ns, notices, prng);
     }
     // All hear of it, so many times.
     void begin_telling(uint64_t now_ns, Prng& prng) { tell(now_ns, timing_.notices, prng); }
@@ -97,6 +98,7 @@ class Detour {
         bool is_over = false;
     };
 
+    [[nodiscard]] bool are_all_flushed() const { return is_flushed() && flushes_left_ == 0; }
     void tell(uint64_t now_ns, uint32_t count, Prng& prng) {
         notices_left_ = count;
         interval_ns_ = timing_.notice_ns;
