@@ -137,8 +137,8 @@ class Trial {
     }
     void release() {
         if (!is_posted_) return;
-        const bool is_done = group_->state(post_) == PostState::kDone;
-        demand(!is_done || group_->message_bytes(post_) <= place_.size());
+        const bool is_done = group_->inbox().state(post_) == PostState::kDone;
+        demand(!is_done || group_->inbox().message_bytes(post_) <= place_.size());
         group_->release(now_ns_, post_);
         is_posted_ = false;
     }

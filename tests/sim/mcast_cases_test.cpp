@@ -70,7 +70,7 @@ class OneMessage {
         return is_taken;
     }
     [[nodiscard]] bool is_here(Member member) {
-        return world_.group(member).state(posts_[member]) == mcast::PostState::kDone;
+        return world_.group(member).inbox().state(posts_[member]) == mcast::PostState::kDone;
     }
     [[nodiscard]] bool is_everywhere() {
         for (Member member = 1; member < world_.members(); ++member) {
@@ -101,7 +101,7 @@ TEST(McastCases, WithoutLossAMessageTakesOneLatencyAndNoRepair) {
     ASSERT_TRUE(world.run(kSecond, [&] { return message.is_everywhere(); }));
     EXPECT_EQ(world.now_ns(), kStartNs + kLatencyNs);
     for (Member member = 1; member < 4; ++member) EXPECT_TRUE(message.is_right(member));
-    ASSERT_TRUE(world.run(kSecond, [&] { return world.group(0).is_acknowledged(); }));
+    ASSERT_TRUE(world.run(kSecond, [&] { return world.group(0).sender().is_acknowledged(); }));
     EXPECT_LT(world.now_ns(), kStartNs + 10 * kMillisecond);
     ASSERT_TRUE(world.run(kSecond, [&] { return world.is_silent(); }));
     const auto sent = world.group(0).counters().sent;
@@ -234,7 +234,7 @@ Cost cost_of_a_message(const Weather& weather, uint64_t seed, uint32_t replays) 
     message.post_all();
     Cost cost;
     while (!message.write()) world.run(world.now_ns() + kMillisecond, never);
-    EXPECT_TRUE(world.run(60 * kSecond, [&] { return world.group(0).is_acknowledged(); }));
+    EXPECT_TRUE(world.run(60 * kSecond, [&] { return world.group(0).sender().is_acknowledged(); }));
     cost.acknowledged_ns = world.now_ns();
     EXPECT_TRUE(message.is_everywhere());
     EXPECT_TRUE(world.run(60 * kSecond, [&] { return world.is_silent(); }));

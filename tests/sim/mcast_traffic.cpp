@@ -87,8 +87,8 @@ bool Traffic::finish(Actor& actor) {
         std::fill(actor.buffer.begin(), actor.buffer.end(), std::byte{0xdd});
         return true;
     }
-    if (group.state(actor.post) == mcast::PostState::kPending) return false;
-    bool is_right = group.state(actor.post) == mcast::PostState::kDone;
+    if (group.inbox().state(actor.post) == mcast::PostState::kPending) return false;
+    bool is_right = group.inbox().state(actor.post) == mcast::PostState::kDone;
     for (size_t i = 0; i < call.bytes; ++i) {
         is_right &= actor.buffer[i] == pattern(actor.team, actor.call, i);
     }
@@ -113,7 +113,7 @@ bool Traffic::is_done_without(Member dead) const {
 bool Traffic::is_settled() const {
     if (!is_done()) return false;
     for (Member member = 0; member < world_.members(); ++member) {
-        if (!world_.group(member).is_acknowledged()) return false;
+        if (!world_.group(member).sender().is_acknowledged()) return false;
     }
     return true;
 }

@@ -31,6 +31,8 @@ struct Reached {
     uint64_t received_end = 0;
     uint64_t granted_end = 0;
     uint64_t placed_end = 0;  // all before are where they were posted for
+
+    bool operator==(const Reached&) const = default;
 };
 
 class AckNode {
@@ -64,6 +66,7 @@ class AckNode {
         TUTTI_ASSERT(is_behind(own_, own), "what a member has goes back");
         own_ = own;
     }
+    [[nodiscard]] const Reached& own() const { return own_; }
     // False if the member is not a child here.
     bool on_child(Member member, const Reached& reached) {
         const uint32_t number = (member + members_ - stream_) % members_;

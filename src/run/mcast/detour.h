@@ -6,7 +6,10 @@
 // flushed. All that all members wrote is: over. A member that is not heard on the detour ends it at
 // once, and so does another one's word that it is over.
 //
-// Invariant: the phase never goes back.
+// Invariants (check()):
+//   I1  the phase never goes back, and goes on only where a dead member is named;
+//   I2  a member that is flushed writes no more, and has said so or is about to;
+//   I3  a notice is due as long as any is left to send.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +59,7 @@ class Detour {
         --flushes_left_;
         return true;
     }
+    [[nodiscard]] bool has_heard_flushed(Member member) const { return heard_[member].is_flushed; }
     // is_placed: all that this member wrote is at its place. True: now all is, and it is over().
     bool advance(uint64_t now_ns, bool is_placed, Prng& prng) {
         if (!is_writing_ended_ || is_over()) return false;
@@ -67,6 +71,7 @@ class Detour {
     }
     // Where all are flushed each finds out by itself, and one notice is enough.
     void end(uint64_t now_ns, Prng& prng) {
+        TUTTI_ASSERT(has_begun(), "a group fails for a member's sake");
         const uint32_t notices = are_all_flushed() ? 1 : timing_.notices;
         phase_ = Failure::Phase::kOver;
         tell(now_ns, notices, prng);
@@ -82,6 +87,7 @@ class Detour {
         --notices_left_;
         notice_ns_ = notices_left_ > 0 ? now_ns + interval_ns_ : kNever;
         interval_ns_ *= 2;
+        check();
         return true;
     }
     // That member may not know what a notice says. What each member needs to hear of each other one
@@ -103,6 +109,12 @@ class Detour {
         notices_left_ = count;
         interval_ns_ = timing_.notice_ns;
         notice_ns_ = now_ns + prng.below(timing_.notice_ns);
+        check();
+    }
+    void check() const {
+        TUTTI_ASSERT(has_begun(), "nothing is told of a group that works");
+        TUTTI_ASSERT(!is_flushed() || is_writing_ended_, "a member is flushed and may still write");
+        TUTTI_ASSERT((notice_ns_ != kNever) == (notices_left_ > 0), "a notice is forgotten");
     }
 
     const Timing timing_;

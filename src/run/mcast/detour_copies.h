@@ -21,6 +21,7 @@ class DetourCopies {
         : own_(params.member), members_(params.members), packet_(params.packet_bytes_max) {}
 
     [[nodiscard]] bool is_under_way() const { return next_ != kNobody; }
+    [[nodiscard]] bool is_notice() const { return is_notice_; }
     void begin(std::span<const std::byte> packet, bool is_notice) {
         TUTTI_ASSERT(!is_under_way(), "one packet at a time");
         std::copy(packet.begin(), packet.end(), packet_.begin());

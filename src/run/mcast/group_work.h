@@ -27,10 +27,13 @@ class GroupWork {
         : members_(members), items_(size_t{kKinds} * members), is_queued_(items_.size()) {}
 
     [[nodiscard]] bool is_empty() const { return count_ == 0; }
-    // False if it is queued already.
+    [[nodiscard]] bool is_queued(Work work, Member member) const {
+        return is_queued_[index_of({work, member})];
+    }
+    // False if it is queued already, or nobody needs it any more.
     bool add(Work work, Member member) {
         const size_t index = index_of({work, member});
-        if (is_queued_[index]) return false;
+        if (is_queued_[index] || (is_ended_ && work != Work::kTell)) return false;
         is_queued_[index] = true;
         TUTTI_ASSERT(count_ < items_.size(), "work is queued twice");
         items_[(first_ + count_) % items_.size()] = {work, member};
@@ -45,10 +48,13 @@ class GroupWork {
         is_queued_[index_of(item)] = false;
         return item;
     }
-    void clear() {
+    // The group has failed: from now on others are only told so.
+    void end() {
         count_ = 0;
         is_queued_.assign(is_queued_.size(), false);
+        is_ended_ = true;
     }
+    [[nodiscard]] bool is_ended() const { return is_ended_; }
 
   private:
     static constexpr uint32_t kKinds = 5;
@@ -62,6 +68,7 @@ class GroupWork {
     uint32_t first_ = 0;
     uint32_t count_ = 0;
     std::vector<bool> is_queued_;
+    bool is_ended_ = false;
 };
 
 }  // namespace tutti::mcast

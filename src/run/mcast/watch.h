@@ -42,6 +42,7 @@ class Watch {
         if (peers_[member].asks > 0) --peers_[member].asks;
     }
     [[nodiscard]] uint32_t asks(Member member) const { return peers_[member].asks; }
+    [[nodiscard]] uint32_t reasons(Member member) const { return peers_[member].reasons; }
 
   private:
     struct Peer {

@@ -273,7 +273,7 @@ std::optional<mcast::Member> DatagramCarrier::failure(Membership* membership) {
 
 bool DatagramCarrier::is_acknowledged(Membership* membership) {
     const Lock lock(mutex_);
-    return membership->group().is_acknowledged();
+    return membership->group().sender().is_acknowledged();
 }
 
 void DatagramCarrier::hasten(Membership* membership) {

@@ -36,8 +36,8 @@ void Farewell::post(uint64_t now_ns) {
 bool Farewell::look(uint64_t now_ns) {
     if (!must_look_) return false;
     must_look_ = false;
-    while (group_.state(post_) != mcast::PostState::kPending) {
-        const mcast::Member member = group_.sender(post_);
+    while (group_.inbox().state(post_) != mcast::PostState::kPending) {
+        const mcast::Member member = group_.inbox().sender(post_);
         TUTTI_ASSERT(member < is_of_.size(), "a group hears its members alone");
         if (!is_of_[member]) --left_;
         is_of_[member] = true;

@@ -179,7 +179,8 @@ void Membership::advance_leaving(uint64_t now_ns) {
     }
     farewell_.say(now_ns);
     try_end_client(now_ns);
-    is_done_ = farewell_.has_heard_all() && farewell_.has_said() && group_->is_acknowledged();
+    is_done_ =
+        farewell_.has_heard_all() && farewell_.has_said() && group_->sender().is_acknowledged();
     if (is_done_) over_ns_ = std::min(over_ns_, now_ns + kAnswerNs);
 }
 

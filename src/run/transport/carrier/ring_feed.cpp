@@ -117,7 +117,7 @@ bool Feed::collect_once(uint64_t now_ns) {
         if (!is_looked_at || !ring_.is_filled_here(place.number)) continue;
         if (place.at == At::kPosted) {
             // Part of it has come from another member: perhaps into what the rank had filled.
-            if (group_.sender(place.post) != mcast::kNobody) ring_.contradict();
+            if (group_.inbox().sender(place.post) != mcast::kNobody) ring_.contradict();
             group_.release(now_ns, place.post);
         }
         place.at = At::kToWrite;
@@ -139,7 +139,7 @@ void Feed::write_filled(uint64_t now_ns) {
         is_writing_ = false;
         SlotWork& place = this->place(number);
         place.at = At::kHeld;
-        place.held_until = group_.written_end();
+        place.held_until = group_.sender().written_end();
         ++held_;
         ++written;
     }
@@ -151,7 +151,7 @@ void Feed::write_filled(uint64_t now_ns) {
 
 void Feed::release_delivered(uint64_t now_ns) {
     if (held_ == 0) return;
-    const uint64_t placed_end = group_.placed_end();
+    const uint64_t placed_end = group_.sender().placed_end();
     const SlotWork* oldest = nullptr;
     for (uint32_t i = 0; i < ring_.slots(); ++i) {
         SlotWork& place = places_[i];
@@ -168,24 +168,24 @@ void Feed::release_delivered(uint64_t now_ns) {
     const bool is_late = oldest && newest_ >= oldest->number + ring_.slots() / 2;
     if (!is_late || oldest->held_until <= hastened_until_) return;
     group_.hasten(now_ns);
-    hastened_until_ = group_.written_end();
+    hastened_until_ = group_.sender().written_end();
 }
 
 // ---------------------------------------------------------------- from the others to here
 
 void Feed::finish_posts(uint64_t now_ns) {
-    const uint64_t completed = group_.completed_posts();
+    const uint64_t completed = group_.inbox().completed_posts();
     if (completed == completed_seen_) return;
     completed_seen_ = completed;
     uint32_t received = 0;
     for (uint32_t i = 0; i < ring_.slots(); ++i) {
         SlotWork& place = places_[i];
         if (place.at != At::kPosted) continue;
-        const mcast::PostState state = group_.state(place.post);
+        const mcast::PostState state = group_.inbox().state(place.post);
         if (state == mcast::PostState::kPending) continue;
         const bool is_right = state == mcast::PostState::kDone;
         // If not, advance() finds it contradicted.
-        const size_t bytes = is_right ? group_.message_bytes(place.post) : kTooLong;
+        const size_t bytes = is_right ? group_.inbox().message_bytes(place.post) : kTooLong;
         if (!ring_.publish(place.number, bytes)) return;
         group_.release(now_ns, place.post);
         newest_ = std::max(newest_, place.number);
@@ -238,7 +238,7 @@ void Feed::watch_waits(uint64_t now_ns) {
 // First the word, then a last look; ranks do it the other way round, all sequentially consistent.
 bool Feed::may_sleep() {
     RingHeader& header = ring_.header();
-    const bool wants_slots = !is_frozen_ && group_.pooled_packets() > 0;
+    const bool wants_slots = !is_frozen_ && group_.inbox().pooled_packets() > 0;
     header.sleep.store(wants_slots ? RingHeader::kWakeIfFilledOrFreed : RingHeader::kWakeIfFilled,
                        std::memory_order_seq_cst);
     const bool is_idle = header.left.load(std::memory_order_seq_cst) == left_seen_ &&

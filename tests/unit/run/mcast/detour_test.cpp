@@ -115,9 +115,18 @@ TEST(GroupWork, EachKindOnceAMemberInTurn) {
     EXPECT_TRUE(work.add(Work::kNak, 1)) << "it was taken";
     EXPECT_EQ(work.pop().work, Work::kAck);
     EXPECT_FALSE(work.is_empty());
-    work.clear();
-    EXPECT_TRUE(work.is_empty());
+    EXPECT_TRUE(work.is_queued(Work::kNak, 1));
+    EXPECT_FALSE(work.is_queued(Work::kAck, 1));
+}
+
+TEST(GroupWork, OfAFailedGroupOthersAreOnlyTold) {
+    GroupWork work(3);
     EXPECT_TRUE(work.add(Work::kNak, 1));
+    work.end();
+    EXPECT_TRUE(work.is_empty());
+    EXPECT_FALSE(work.add(Work::kNak, 1));
+    EXPECT_TRUE(work.add(Work::kTell, 1));
+    EXPECT_FALSE(work.add(Work::kTell, 1));
 }
 
 }  // namespace

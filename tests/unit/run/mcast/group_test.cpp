@@ -82,7 +82,7 @@ TEST_F(GroupTest, WhoAsksInVainIsContradictedOnlyAtLength) {
         ASSERT_TRUE(group_->write(0, out));
         ASSERT_GT(drain(0), 0u);
         deliver(0, 77, 1, Ack{0, 1, 8, 1});
-        ASSERT_TRUE(group_->is_acknowledged());
+        ASSERT_TRUE(group_->sender().is_acknowledged());
         uint64_t now_ns = 0;
         uint32_t asked = 0;
         for (; asked < 2000 && !group_->contradicted(); ++asked) {
@@ -98,7 +98,7 @@ TEST_F(GroupTest, AnIdleGroupHasNoDeadline) {
     EXPECT_EQ(group_->next_deadline(), kNever);
     ASSERT_TRUE(group_->open_team(5));
     EXPECT_EQ(group_->next_deadline(), kNever);
-    EXPECT_TRUE(group_->is_acknowledged());
+    EXPECT_TRUE(group_->sender().is_acknowledged());
 }
 
 TEST_F(GroupTest, WhatANonMemberOfATeamGetsIsAcknowledgedAndDropped) {
@@ -131,7 +131,7 @@ TEST_F(GroupTest, APostForAnyoneWaitsForWhoeverBegins) {
     EXPECT_EQ(group_->next_deadline(), kNever);
     const auto payload = test_bytes(100);
     deliver(0, 77, 2, Data{0, {5, 0, 0, 0}, 0, 200, false, payload});
-    EXPECT_EQ(group_->state(id.value()), PostState::kPending);
+    EXPECT_EQ(group_->inbox().state(id.value()), PostState::kPending);
     // The rest never comes: its sender is asked, and found gone.
     for (uint64_t now = 0; now < 60'000'000'000 && !group_->failure(); now += 50'000'000) {
         group_->tick(now);
@@ -196,6 +196,22 @@ TEST_F(GroupTest, AFailedGroupSaysSoAndCarriesNothing) {
     deliver(now, 77, 2, Failure{3, Failure::Phase::kFlushed});
     EXPECT_EQ(drain(now), 1u);
     EXPECT_EQ(group_->next_deadline(), kNever);
+}
+
+// Its pool comes free, which it would tell the senders if they could still send.
+TEST_F(GroupTest, AFailedGroupOwesNothing) {
+    ASSERT_TRUE(group_->open_team(5));
+    const auto payload = test_bytes(100);
+    for (uint64_t i = 0; i < 8; ++i) {
+        deliver(0, 77, 2,
+                Data{i, {5, 0, 0, 0}, static_cast<uint32_t>(100 * i), 5000, false, payload});
+    }
+    EXPECT_EQ(group_->inbox().pooled_packets(), 8u);
+    group_->abandon(0, 3);
+    while (group_->next_deadline() != kNever) drain(group_->next_deadline());
+    group_->close_team(1'000'000'000, 5);
+    EXPECT_EQ(group_->inbox().pooled_packets(), 0u);
+    EXPECT_EQ(drain(1'000'000'000), 0u);
 }
 
 TEST_F(GroupTest, OnTheDetourEachMemberGetsItsOwnCopy) {
