@@ -52,7 +52,7 @@ void CoreSimulator::run_once(const Exchange& exchange) {
     const auto address = reinterpret_cast<uintptr_t>(this);
     for (uint32_t rank = 0; rank < team_.ranks; ++rank) {
         Fiber& fiber = fibers_[rank];
-        ranks_[rank].done_known = ranks_[rank].call;
+        ranks_[rank].known.done = ranks_[rank].bases.call;
         fiber.clock_ns = now_ns_;
         fiber.state = State::kReady;
         lines_.pause(core_of_[rank]);

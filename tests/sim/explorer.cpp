@@ -52,11 +52,11 @@ void Explorer::collect_memory() {
         for (node::Team& team : teams_[rank]) {
             // Of the scratch memory, folding's part lives within a step only.
             regions.emplace_back(node::payload_space(team), 2 * node::kInlineBytesMax);
-            regions.emplace_back(std::as_writable_bytes(std::span(team.by_ring)));
-            if (!team.pool) continue;
-            regions.emplace_back(std::as_writable_bytes(std::span(&team.pool_part->placed, 1)));
+            regions.emplace_back(std::as_writable_bytes(std::span(team.single_copy.by_ring)));
+            if (!team.lean.pool) continue;
+            regions.emplace_back(std::as_writable_bytes(std::span(&team.lean.part->placed, 1)));
             regions.emplace_back(
-                std::as_writable_bytes(std::span(&team.pool_part->consumed_known, 1)));
+                std::as_writable_bytes(std::span(&team.lean.part->consumed_known, 1)));
         }
         if (const auto pool = memory_.pool(rank)) {
             regions.push_back(std::as_writable_bytes(pool->state()));
@@ -88,13 +88,9 @@ void Explorer::pack(uint32_t rank) {
     for (uint32_t number = 0; number < team_count_; ++number) {
         const node::Team& team = teams_[rank][number];
         Counters& counters = locals_[rank].counters[number];
-        counters.call = team.call;
-        counters.history = team.history;
-        counters.events = team.events;
-        counters.chunks = team.chunks;
-        counters.done_known = team.done_known;
-        counters.consumed_known = team.consumed_known;
-        counters.doubts = team.doubts;
+        counters.bases = team.bases;
+        counters.known = team.known;
+        counters.doubts = team.single_copy.doubts;
     }
 }
 
@@ -102,13 +98,9 @@ void Explorer::unpack(uint32_t rank) {
     for (uint32_t number = 0; number < team_count_; ++number) {
         node::Team& team = teams_[rank][number];
         const Counters& counters = locals_[rank].counters[number];
-        team.call = counters.call;
-        team.history = counters.history;
-        team.events = counters.events;
-        team.chunks = counters.chunks;
-        team.done_known = counters.done_known;
-        team.consumed_known = counters.consumed_known;
-        team.doubts = counters.doubts;
+        team.bases = counters.bases;
+        team.known = counters.known;
+        team.single_copy.doubts = counters.doubts;
     }
 }
 

@@ -47,7 +47,8 @@ class Explorer {
     };
     static constexpr uint32_t kTeamsMax = 2;
     struct Counters {
-        uint64_t call, history, events, chunks, done_known, consumed_known;
+        node::Bases bases;
+        node::Known known;
         uint32_t doubts;
     };
     // What of a rank is neither slice nor buffer.

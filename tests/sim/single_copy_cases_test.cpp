@@ -230,7 +230,7 @@ class LostMemory final : public node::PeerMemory {
 TEST(SingleCopy, WhatIsLostStaysLostInThatCallAlone) {
     constexpr int kTries = 4;  // both ends of a vector and of a result
     Ranks ranks(team_of(2, UINT64_MAX));
-    ranks.teams[0].peers = std::make_shared<LostMemory>(kTries);
+    ranks.teams[0].single_copy.peers = std::make_shared<LostMemory>(kTries);
     Exchange exchange({TUTTI_ALLREDUCE, 0, 40'000, Fold::kXorU64, 1}, 2);
     for (uint32_t rank = 0; rank < 2; ++rank) {
         node::start(ranks.teams[rank], ranks.ops[rank], exchange.node_call(rank));
@@ -249,7 +249,7 @@ TEST(SingleCopy, WhoFindsTheRoomInUseComesAgain) {
     for (const tutti_collective kind : {TUTTI_REDUCE, TUTTI_ALLREDUCE}) {
         Ranks ranks(team_of(2, UINT64_MAX));
         const auto buffer = std::make_shared<node::FoldBuffer>();
-        for (node::Team& team : ranks.teams) team.fold_buffer = buffer;
+        for (node::Team& team : ranks.teams) team.local.fold_buffer = buffer;
         Exchange exchange({kind, 0, 200'000, Fold::kXorU64, 1}, 2);
         for (uint32_t rank = 0; rank < 2; ++rank) {
             node::start(ranks.teams[rank], ranks.ops[rank], exchange.node_call(rank));
@@ -290,7 +290,7 @@ void run_denied(const node::Figures& once, node::Layout layout) {
     team.layout = std::move(layout);
     Ranks ranks(team);
     const auto denied = std::make_shared<DeniedMemory>();
-    ranks.teams[kReader].peers = denied;
+    ranks.teams[kReader].single_copy.peers = denied;
     simulate::SimClock clock;
     std::vector<node::Denial> told;
     for (node::Team& mine : ranks.teams) {
@@ -343,7 +343,7 @@ TEST(SingleCopy, CallsBeyondTheNumbersOfOffers) {
     Ranks ranks(team_of(2, UINT64_MAX));
     constexpr uint64_t kFirst = node::kOfferNumberMax - 3;
     for (node::Team& team : ranks.teams) {
-        team.call = team.done_known = kFirst;
+        team.bases.call = team.known.done = kFirst;
         ranks.memory.slice().done(team.rank).calls_done.store(kFirst);
     }
     for (int i = 0; i < 6; ++i) {
@@ -355,7 +355,7 @@ TEST(SingleCopy, CallsBeyondTheNumbersOfOffers) {
             name = node::algorithm_name(ranks.ops[rank]);
         }
         EXPECT_EQ(name == "single", i < 3) << name;
-        ASSERT_TRUE(ranks.run_all()) << "call " << ranks.teams[0].call;
+        ASSERT_TRUE(ranks.run_all()) << "call " << ranks.teams[0].bases.call;
         ASSERT_EQ(exchange.check(), "");
     }
 }

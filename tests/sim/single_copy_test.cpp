@@ -258,7 +258,7 @@ struct Queue {
         team.tuning.readers_max = 1;
         for (uint32_t rank = 0; rank < kRanks; ++rank) {
             ranks.push_back(sim_rank(team, memory, rank));
-            ranks[rank].patience_polls.reset();
+            ranks[rank].single_copy.patience_polls.reset();
             node::start(ranks[rank], ops[rank], exchange.node_call(rank));
         }
         poll(0, 1);  // it offers
@@ -307,7 +307,7 @@ TEST(ReadersInTurn, AQueueThatIsServedIsNotLate) {
     }
     EXPECT_TRUE(queue.is_done[0]);
     EXPECT_FALSE(queue.is_withdrawn());
-    EXPECT_EQ(queue.ranks[0].doubts, 0u);
+    EXPECT_EQ(queue.ranks[0].single_copy.doubts, 0u);
     EXPECT_EQ(queue.exchange.check(), "");
 }
 
@@ -318,7 +318,7 @@ TEST(ReadersInTurn, ALateReaderHoldsNobody) {
     queue.poll(0, 100);  // all of them are somewhat late
     EXPECT_EQ(queue.poll(1, 10), Step::kDone);
     EXPECT_EQ(queue.poll(0, kPollsMax), Step::kDone);
-    EXPECT_EQ(queue.ranks[0].doubts, 1u);
+    EXPECT_EQ(queue.ranks[0].single_copy.doubts, 1u);
     EXPECT_EQ(queue.poll(2, 100), Step::kDone);
     EXPECT_EQ(queue.poll(3, 100), Step::kDone);
     EXPECT_EQ(queue.exchange.check(), "");
@@ -341,7 +341,7 @@ TEST(ReadersInTurn, AStoppedReaderHoldsNoOtherReader) {
 // Who cannot read makes room for the next one.
 TEST(ReadersInTurn, ARefusalEndsATurn) {
     Queue queue;
-    queue.ranks[1].peers = std::make_shared<NoMemory>();
+    queue.ranks[1].single_copy.peers = std::make_shared<NoMemory>();
     EXPECT_EQ(queue.poll(1), Step::kAdvanced);
     EXPECT_EQ(queue.poll(2), Step::kBlocked);
     queue.poll(1);  // it gives back
@@ -362,7 +362,7 @@ TEST(SingleCopy, WhereAllReadNobodyIsLate) {
         EXPECT_EQ(queue.poll(reader, 10), Step::kDone);
     }
     EXPECT_EQ(queue.poll(0, 10), Step::kDone);
-    EXPECT_EQ(queue.ranks[0].doubts, 0u);
+    EXPECT_EQ(queue.ranks[0].single_copy.doubts, 0u);
     EXPECT_EQ(queue.exchange.check(), "");
 }
 
@@ -491,7 +491,7 @@ TEST(SingleCopy, ABroadcastCrossesEachLevelOnce) {
         Exchange exchange({TUTTI_BCAST, root, kLong, Fold::kXorU64, 1}, kRanks);
         for (uint32_t rank = 0; rank < kRanks; ++rank) {
             ranks.push_back(sim_rank(team, memory, rank));
-            ranks[rank].peers = std::make_shared<CountedMemory>(read, rank);
+            ranks[rank].single_copy.peers = std::make_shared<CountedMemory>(read, rank);
             node::start(ranks[rank], ops[rank], exchange.node_call(rank));
         }
         std::vector<bool> is_done(kRanks);
@@ -547,7 +547,7 @@ size_t most_read_in_a_step(tutti_collective kind, uint32_t count) {
     size_t step = 0;
     for (uint32_t rank = 0; rank < count; ++rank) {
         ranks.push_back(sim_rank(team, memory, rank));
-        ranks[rank].peers = std::make_shared<StepMemory>(step);
+        ranks[rank].single_copy.peers = std::make_shared<StepMemory>(step);
         node::start(ranks[rank], ops[rank], exchange.node_call(rank));
     }
     size_t most = 0;
@@ -602,7 +602,7 @@ TEST(SingleCopy, ALateReaderHoldsNobody) {
         }
         ASSERT_EQ(last, Step::kDone) << describe(exchange.spec());
         EXPECT_EQ(exchange.check(), "");
-        EXPECT_EQ(ranks[giver].doubts, 1u);
+        EXPECT_EQ(ranks[giver].single_copy.doubts, 1u);
     }
 }
 

@@ -83,9 +83,9 @@ struct Crew {
             EXPECT_EQ(team.tuning, teams[0].tuning);
             EXPECT_EQ(team.slice.geometry.chunk_bytes, teams[0].slice.geometry.chunk_bytes);
             EXPECT_EQ(team.slice.geometry.chunk_count, teams[0].slice.geometry.chunk_count);
-            EXPECT_EQ(team.call, teams[0].call);
-            EXPECT_EQ(team.chunks, teams[0].chunks);
-            EXPECT_EQ(team.history, teams[0].history);
+            EXPECT_EQ(team.bases.call, teams[0].bases.call);
+            EXPECT_EQ(team.bases.chunks, teams[0].bases.chunks);
+            EXPECT_EQ(team.bases.history, teams[0].bases.history);
         }
     }
 
@@ -215,7 +215,7 @@ class ContendedMemory final : public node::PeerMemory {
 
 void hinder(Crew& crew, uint64_t hindrance_ns) {
     for (node::Team& team : crew.teams) {
-        team.peers = std::make_shared<ContendedMemory>(crew, hindrance_ns);
+        team.single_copy.peers = std::make_shared<ContendedMemory>(crew, hindrance_ns);
     }
 }
 
@@ -384,7 +384,7 @@ TEST(Measuring, WhereAllAreAlikeThereAreNoPairs) {
         if (!has_distances) layout.distance.clear();
         Crew crew(3, 1, true, std::move(layout));
         EXPECT_EQ(measure(crew, machine(CopyWay::kString, 20, 30)).pairs, Figures{}.pairs);
-        calls.push_back(crew.teams[0].call);
+        calls.push_back(crew.teams[0].bases.call);
     }
     EXPECT_EQ(calls[0], calls[1]);
 }
@@ -462,19 +462,19 @@ TEST(Tuner, LooksAtNumbersThatAllKnow) {
     const Figures figures = measure(crew, here);
     give_tuners(crew, figures);
     const Tuning before = crew.teams[0].tuning;
-    const uint64_t calls = crew.teams[0].call;
+    const uint64_t calls = crew.teams[0].bases.call;
     for (uint32_t i = 1; i < kFirstLook; ++i) {
         ASSERT_EQ(run_call(crew, {TUTTI_BCAST, i % 3, 2000, Fold::kXorU64, i}, here), "");
     }
-    EXPECT_EQ(crew.teams[0].call, calls + kFirstLook - 1);
+    EXPECT_EQ(crew.teams[0].bases.call, calls + kFirstLook - 1);
     // Neither short calls nor those whose ranks may differ count.
     ASSERT_EQ(run_call(crew, {TUTTI_BCAST, 0, 8, Fold::kXorU64, 1}, here), "");
     ASSERT_EQ(run_call(crew, {TUTTI_GATHER, 0, 2000, Fold::kXorU64, 1}, here), "");
-    EXPECT_EQ(crew.teams[0].call, calls + kFirstLook + 1);
+    EXPECT_EQ(crew.teams[0].bases.call, calls + kFirstLook + 1);
     ASSERT_EQ(run_call(crew, {TUTTI_ALLREDUCE, 0, 2000, Fold::kXorU64, 1}, here), "");
     // A look, which found nothing new, and the call itself.
-    EXPECT_GT(crew.teams[0].call, calls + kFirstLook + 2);
-    EXPECT_LT(crew.teams[0].call, calls + kFirstLook + 60);
+    EXPECT_GT(crew.teams[0].bases.call, calls + kFirstLook + 2);
+    EXPECT_LT(crew.teams[0].bases.call, calls + kFirstLook + 60);
     EXPECT_EQ(crew.teams[0].tuning, before);
     for (const node::Team& team : crew.teams) EXPECT_EQ(team.tuner->again(), 0u);
     crew.check_agreement();
@@ -550,12 +550,13 @@ TEST(Tuner, ItsOwnCallsFindWhatMeasuringCouldNot) {
             }
         };
         const uint32_t contest = node::Contest::kFirst + node::Contest::kCalls;
-        const uint64_t calls = crew.teams[0].call;
+        const uint64_t calls = crew.teams[0].bases.call;
         make_calls(contest, single_wins);
-        EXPECT_EQ(crew.teams[0].call, calls + contest + 1) << "they compare after two of them";
+        EXPECT_EQ(crew.teams[0].bases.call, calls + contest + 1)
+            << "they compare after two of them";
         expect_all("pipeline");
         make_calls(1, single_wins);
-        EXPECT_EQ(crew.teams[0].call, calls + contest + 3) << "and when it is over";
+        EXPECT_EQ(crew.teams[0].bases.call, calls + contest + 3) << "and when it is over";
         expect_all("single");
         make_calls(node::Contest::kDistance + node::Contest::kCalls, rings_win);
         expect_all("pipeline");
@@ -597,7 +598,7 @@ TEST(Tuner, AScattersRootDecidesAlone) {
         expect_all("single");
         make_calls(node::Contest::kDistance + node::Contest::kCalls, rings_win);
         expect_all("pipeline");
-        EXPECT_EQ(crew.teams[0].doubts, 0u) << "nobody was late";
+        EXPECT_EQ(crew.teams[0].single_copy.doubts, 0u) << "nobody was late";
     }
 }
 
@@ -607,7 +608,7 @@ TEST(Tuner, ARankFindsWhetherItsResultsGoPastTheCaches) {
     for (const size_t bytes : {120'000u, 310'000u, 90'000u}) {  // of each of two, in a gather
         Crew crew(2, bytes, true);
         give_tuners(crew, measure(crew, machine(CopyWay::kPrefetch, 200, 40'000)));
-        for (node::Team& team : crew.teams) team.past_caches_bytes_min = kPastMin;
+        for (node::Team& team : crew.teams) team.copying.past_caches_bytes_min = kPastMin;
         const bool is_usual = 2 * bytes >= kPastMin;
         const bool has_contests = 2 * bytes >= kPastMin / 3;
         bool is_past = false;
@@ -677,7 +678,7 @@ TEST(Tuner, ALookIsNotInterruptedByTheNext) {
     Crew crew(2, 3, true);
     give_tuners(crew, measure(crew, machine(CopyWay::kPrefetch, 200, 5)));
     const auto asked = std::make_shared<Asked>();
-    crew.teams[0].peers = asked;
+    crew.teams[0].single_copy.peers = asked;
     // So much slower that all is measured anew, and single copy wins at every size.
     const Machine moved = [](const node::Team& team, const node::Op& op) -> uint64_t {
         if (op.call.bytes <= node::kInlineBytesMax) return 90;
@@ -685,10 +686,10 @@ TEST(Tuner, ALookIsNotInterruptedByTheNext) {
     };
     uint64_t calls = 0;
     for (uint32_t i = 1; i <= kFirstLook; ++i) {
-        calls = crew.teams[0].call;
+        calls = crew.teams[0].bases.call;
         ASSERT_EQ(run_call(crew, {TUTTI_ALLREDUCE, 0, 4000, Fold::kXorU64, i}, moved), "");
     }
-    EXPECT_GT(crew.teams[0].call - calls, 400u);
+    EXPECT_GT(crew.teams[0].bases.call - calls, 400u);
     EXPECT_EQ(asked->looks, 1);
     crew.check_agreement();
 }

@@ -137,7 +137,7 @@ NodeSide node_side(const Scenario& scenario, uint64_t bytes,
         team.tuning = tuning_of(*measured, scenario.settings, scenario.ranks);
         const bool has_single =
             limits_of(scenario.settings, measured->can_read, scenario.ranks).has_single;
-        if (has_single) team.peers = std::make_shared<NoMemory>();
+        if (has_single) team.single_copy.peers = std::make_shared<NoMemory>();
         side.tuned = node::consequence_text(measured->figures, team.tuning, has_single);
     }
     if (scenario.ranks > 1) {

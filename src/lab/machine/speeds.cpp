@@ -118,7 +118,7 @@ class Duet {
         team.rank = rank;
         team.size = kPairRanks;
         team.slice = slice_;
-        team.peers = own_memory(settings_);
+        team.single_copy.peers = own_memory(settings_);
         node::prepare(team);
         engine::RealClock clock;
         node::Meter meter(clock, bootstrap::default_tuning(settings_, kPairRanks),

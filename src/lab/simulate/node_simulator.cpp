@@ -68,12 +68,12 @@ node::Team sim_rank(const SimTeam& team, const SimSlice& memory, node::Rank rank
     part.rank = rank;
     part.size = team.ranks;
     part.slice = memory.slice(number);
-    part.pool = memory.pool(rank);
+    part.lean.pool = memory.pool(rank);
     part.layout = team.layout;
     part.rank_order = team.rank_order;
     part.tuning = team.tuning;
-    if (team.peers) part.peers = team.peers(rank);
-    part.patience_polls = team.patience_polls;
+    if (team.peers) part.single_copy.peers = team.peers(rank);
+    part.single_copy.patience_polls = team.patience_polls;
     node::prepare(part);
     return part;
 }

@@ -212,7 +212,7 @@ void NodeMaker::prepare(node::Team& node, uint32_t track) {
     apply(offer_.facts, context_, members_, node);
     if (!learns(offer_)) recut(node);
     if (geometry_.is_lean) {
-        node.pool = home_.home()->pool();
+        node.lean.pool = home_.home()->pool();
         // Its slots end sooner, but what is measured or wanted of single copy is of more than that.
         constexpr uint64_t kLeast = node::kInlineBytesMax + 1;
         node::Tuning& tuning = node.tuning;
@@ -233,7 +233,7 @@ void NodeMaker::hold_memory() {
     memory.header = &part_.nodes.front().slice.header();
     memory.members = circle_.size;
     memory.counted_bytes = offer_.counted_bytes;
-    memory.part = part_.nodes.front().pool_part;
+    memory.part = part_.nodes.front().lean.part;
     entries_.own.reset();
     entries_.own_header.reset();
     counted_bytes_ = 0;
@@ -278,9 +278,9 @@ Result<NodePart> NodeMaker::make() {
 NodeMaker::~NodeMaker() {
     if (arena_ && own_mapping_ && is_leader()) arena_->give_back(offset_);
     if (counted_bytes_ > 0 && home_.home()) home_.home()->discharge_slice(counted_bytes_);
-    if (entries_.own && !part_.nodes.empty() && part_.nodes.front().pool_part) {
+    if (entries_.own && !part_.nodes.empty() && part_.nodes.front().lean.part) {
         node::Team& node = part_.nodes.front();
-        node.pool->leave(*node.pool_part);
+        node.lean.pool->leave(*node.lean.part);
     }
     for (const auto& entry : {entries_.own, entries_.own_header}) {
         if (entry) home_.home()->give_back(*entry);

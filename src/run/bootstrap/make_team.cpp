@@ -406,7 +406,7 @@ void TeamMaker::finish() {
     policy.spin_ns = context_.settings().spin_us * 1000;
     policy.is_crowded = is_crowded_;
     for (uint32_t number = 0; is_crowded_ && number < tracks(); ++number) {
-        team_->members().node_of(number).patience_polls = 0;
+        team_->members().node_of(number).single_copy.patience_polls = 0;
     }
     const bool is_alone = inter_node_ == nullptr;
     policy.sleeps = is_crowded_ && has_many_sessions_ && is_alone;

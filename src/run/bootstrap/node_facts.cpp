@@ -163,7 +163,7 @@ void FactFinder::try_reading(NodeFacts& facts) {
         return;
     }
     facts.can_read = true;
-    team_.peers = memory_;
+    team_.single_copy.peers = memory_;
 }
 
 NodeFacts FactFinder::run() {
@@ -200,10 +200,10 @@ void apply(const NodeFacts& facts, engine::Context& context, std::span<const Nod
     const auto limits = tuning_limits(settings, facts.can_read, team);
     team.tuning = node::tune(facts.figures, untried, limits);
     node::follow_flags(team.layout, facts.figures);
-    team.fold_buffer = context.fold_buffer();
-    team.past_caches_bytes_min = past_caches_bytes_min();
-    team.copy_ahead = node::find_copy_ahead(node::best_isa(settings.isa));
-    if (facts.can_read) team.peers = best_memory(context, members, by_process(members));
+    team.local.fold_buffer = context.fold_buffer();
+    team.copying.past_caches_bytes_min = past_caches_bytes_min();
+    team.copying.ahead = node::find_copy_ahead(node::best_isa(settings.isa));
+    if (facts.can_read) team.single_copy.peers = best_memory(context, members, by_process(members));
     // Lean teams have no ring of their own to measure with.
     if (team.slice.geometry.is_lean || (!facts.is_tried && !facts.can_read)) return;
     const auto take_back = [&context, processes = set_hash(members)](const node::Denial& denial) {

@@ -15,7 +15,7 @@ class NodeControl final : public Control {
     void disagree(const node::Op& op, const node::Disagreement& with) override;
     bool tell(tutti_status status, const char* text) override { return tell_node(status, text); }
     [[nodiscard]] uint32_t calls_begun() const override {
-        return static_cast<uint32_t>(node_.call);
+        return static_cast<uint32_t>(node_.bases.call);
     }
 };
 

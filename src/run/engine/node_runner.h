@@ -43,7 +43,9 @@ class NodeRunner final : public Runner {
     void sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) override;
     void ring() override { node_.slice.header().bell.ring(); }
     [[nodiscard]] node::Op* node_op() override { return op_; }
-    [[nodiscard]] uint32_t calls() const override { return static_cast<uint32_t>(node_.call); }
+    [[nodiscard]] uint32_t calls() const override {
+        return static_cast<uint32_t>(node_.bases.call);
+    }
     const char* algorithm(const Request& request) override;
     Result<Done> force(const Request& request, const std::string& algorithm) override;
     std::vector<select::Way> ways(const select::CallKind& kind, bool has_stragglers) override;

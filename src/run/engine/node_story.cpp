@@ -15,8 +15,8 @@ node::NodeStory node_story(const Members& members) {
     story.rank = node.rank;
     story.ranks = node.size;
     story.is_lean = geometry.is_lean;
-    story.can_read = node.peers != nullptr;
-    story.may_read = node.peers && (!node.tuner || node.tuner->may_read());
+    story.can_read = node.single_copy.peers != nullptr;
+    story.may_read = node.single_copy.peers && (!node.tuner || node.tuner->may_read());
     story.ring_bytes = geometry.chunk_bytes * geometry.chunk_count;
     story.tuning = node.tuning;
     story.has_measured = source.has_measured;

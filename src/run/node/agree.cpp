@@ -44,8 +44,8 @@ void become(Team& team, Op& op, size_t bytes, bool is_offered) {
         op.step = is_offered ? single_move : pipeline;
         plan_single_move(team, op);  // as the pipeline's
     }
-    team.events = op.events + op.events_used;
-    team.chunks = op.chunks + op.chunks_used;
+    team.bases.events = op.events + op.events_used;
+    team.bases.chunks = op.chunks + op.chunks_used;
 }
 
 // Of a rank that has published: whether it offered its data first.
@@ -59,8 +59,8 @@ bool is_tolerable(const Team& team, const Op& op, Rank other, const CallNote& th
     const CallNote mine = CallNote::unpack(op.note);
     if (theirs == mine) return true;
     const bool is_block = has_rooted_blocks(static_cast<tutti_collective>(mine.collective));
-    const bool is_part =
-        team.whole != 0 && op.call.collective == static_cast<tutti_collective>(mine.collective);
+    const bool is_part = team.bases.whole != 0 &&
+                         op.call.collective == static_cast<tutti_collective>(mine.collective);
     const bool has_bytes = mine.bytes > 0 && theirs.bytes > 0;
     if (!is_block || !theirs.is_kind_of(mine)) return false;
     if (!team.tolerates && !(is_part && has_bytes)) return false;
@@ -142,10 +142,10 @@ Disagreement find_disagreement(const Team& team, const Op& op) {
     if (op.rival != kNoRank) {
         // Of a part of a larger call: whoever has written anything in this part has noted its call.
         const NoteWord& noted = team.slice.note(op.rival, op.number);
-        const bool is_part = op.rival_note == 0 && team.whole != 0;
+        const bool is_part = op.rival_note == 0 && team.bases.whole != 0;
         const uint64_t word = is_part ? noted.load(std::memory_order_acquire) : op.rival_note;
         const CallNote theirs = CallNote::unpack(word);
-        const bool is_of_this = theirs.number == mine.number || team.whole != 0;
+        const bool is_of_this = theirs.number == mine.number || team.bases.whole != 0;
         return {op.rival, word != 0 && is_of_this && !(theirs == mine), theirs};
     }
     return {};

@@ -18,7 +18,7 @@ uint64_t minimum_of_others(const Team& team, Word word) {
 // the right operand is copied and the copy becomes the result.
 const std::byte* fold_user(Team& team, const Reducer& reducer, const std::byte* accumulated,
                            const std::byte* right, size_t bytes) {
-    std::byte* space = team.scratch.get();
+    std::byte* space = team.local.scratch.get();
     if (accumulated == space) space += kFoldBytes;
     std::memcpy(space, right, bytes);
     reducer.user_fn(reducer.user, accumulated, space, bytes / reducer.element_bytes);
@@ -29,13 +29,13 @@ const std::byte* fold_user(Team& team, const Reducer& reducer, const std::byte* 
 void fold_piece_predefined(Team& team, const Reducer& reducer, Rank operands, std::byte* out,
                            size_t at, size_t bytes) {
     const size_t count = bytes / reducer.element_bytes;
-    const auto in = [&](Rank rank) { return team.operands[rank] + at; };
+    const auto in = [&](Rank rank) { return team.local.operands[rank] + at; };
     // An operand beyond the second that is also the output would be overwritten before its turn.
     const std::byte* saved = nullptr;
     for (Rank rank = 2; rank < operands; ++rank) {
         if (in(rank) != out) continue;
-        std::memcpy(team.scratch.get(), out, bytes);
-        saved = team.scratch.get();
+        std::memcpy(team.local.scratch.get(), out, bytes);
+        saved = team.local.scratch.get();
     }
     reducer.kernel(out, in(0), in(1), count);
     for (Rank rank = 2; rank < operands; ++rank) {
@@ -45,15 +45,15 @@ void fold_piece_predefined(Team& team, const Reducer& reducer, Rank operands, st
 
 void fold_piece_user(Team& team, const Reducer& reducer, Rank operands, std::byte* out,
                      size_t bytes) {
-    const std::byte* accumulated = team.operands[0];
+    const std::byte* accumulated = team.local.operands[0];
     for (Rank rank = 1; rank < operands; ++rank) {
-        accumulated = fold_user(team, reducer, accumulated, team.operands[rank], bytes);
+        accumulated = fold_user(team, reducer, accumulated, team.local.operands[rank], bytes);
     }
     std::memcpy(out, accumulated, bytes);
 }
 
 void look_who_is_done(Team& team) {
-    team.done_known = minimum_of_others(
+    team.known.done = minimum_of_others(
         team, [](DoneWords& words) -> std::atomic<uint64_t>& { return words.calls_done; });
 }
 
@@ -62,9 +62,9 @@ void look_who_is_done(Team& team) {
 bool may_write_look(Team& team, Op& op, size_t bytes) {
     look_who_is_done(team);
     const Geometry& geometry = team.slice.geometry;
-    if (op.number <= team.done_known + geometry.slot_mask + 1) return true;
+    if (op.number <= team.known.done + geometry.slot_mask + 1) return true;
     op.is_spare = bytes <= kLinePayloadBytes && geometry.spare_mask != 0 &&
-                  op.number <= team.done_known + geometry.spare_mask + 1;
+                  op.number <= team.known.done + geometry.spare_mask + 1;
     if (!op.is_spare) return false;
     team.slice.spare_word(team.rank).store(op.flag, std::memory_order_relaxed);
     return true;
@@ -72,19 +72,19 @@ bool may_write_look(Team& team, Op& op, size_t bytes) {
 
 bool notes_free_look(Team& team, uint64_t call) {
     look_who_is_done(team);
-    return call <= team.done_known + kChunkNotes;
+    return call <= team.known.done + kChunkNotes;
 }
 
 bool consumed_look(Team& team, uint64_t target) {
-    team.consumed_known = minimum_of_others(
+    team.known.consumed = minimum_of_others(
         team, [](DoneWords& words) -> std::atomic<uint64_t>& { return words.chunks_consumed; });
-    return target <= team.consumed_known;
+    return target <= team.known.consumed;
 }
 
 bool place_chunk(Team& team, Op& op, uint64_t index, Rank reader) {
     const bool has_place =
-        team.pool->claim(*team.pool_part, index, reuse_target(team, index), reader);
-    op.lacks_chunks = !has_place && team.pool->is_lost();
+        team.lean.pool->claim(*team.lean.part, index, reuse_target(team, index), reader);
+    op.lacks_chunks = !has_place && team.lean.pool->is_lost();
     return has_place;
 }
 
@@ -103,7 +103,7 @@ namespace {
 void prefetch_operands(const Team& team, Rank count, size_t from, size_t bytes) {
     for (Rank i = 0; i < count; ++i) {
         for (size_t at = from; at < from + bytes; at += kLineBytes) {
-            __builtin_prefetch(team.operands[i] + at);
+            __builtin_prefetch(team.local.operands[i] + at);
         }
     }
 }
@@ -143,7 +143,7 @@ void fold_first(Team& team, const Reducer& reducer, Rank count, std::byte* out, 
             copy_to_shared(team.tuning.way, shared, result, now);
             shared += now;
         }
-        for (Rank i = 0; i < count; ++i) team.operands[i] += now;
+        for (Rank i = 0; i < count; ++i) team.local.operands[i] += now;
         if (out) out += now;
         bytes -= now;
     }

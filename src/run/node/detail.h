@@ -142,7 +142,7 @@ Step tree_bcast(Team& team, Op& op);
 bool may_write_look(Team& team, Op& op, size_t bytes);
 inline bool may_write(Team& team, Op& op, size_t bytes) {
     op.is_spare = false;
-    return op.number <= team.done_known + team.slice.geometry.slot_mask + 1 ||
+    return op.number <= team.known.done + team.slice.geometry.slot_mask + 1 ||
            may_write_look(team, op, bytes);
 }
 // Where may_write().
@@ -155,7 +155,7 @@ bool notes_free_look(Team& team, uint64_t call);
 // True when no other rank will read a chunk of ours below `target` (cumulative) again.
 bool consumed_look(Team& team, uint64_t target);
 inline bool all_consumed(Team& team, uint64_t target) {
-    return target <= team.consumed_known || consumed_look(team, target);
+    return target <= team.known.consumed || consumed_look(team, target);
 }
 
 // Cumulative chunks that must have been consumed before chunk `index` may be written.
@@ -192,7 +192,7 @@ inline void publish(Team& team, uint64_t event) {
 
 // Before the first event of a call. Overwrites the note of a call that all have finished.
 inline bool may_note(Team& team, const Op& op) {
-    return op.number <= team.done_known + kChunkNotes || notes_free_look(team, op.number);
+    return op.number <= team.known.done + kChunkNotes || notes_free_look(team, op.number);
 }
 inline void note_chunks(Team& team, const Op& op) {
     team.slice.ready(team.rank).chunk_notes[op.number % kChunkNotes].store(
@@ -203,7 +203,7 @@ inline void note_chunks(Team& team, const Op& op) {
 // for good where that is lost. reader: the only one who will read it; kNoRank: some will.
 bool place_chunk(Team& team, Op& op, uint64_t index, Rank reader);
 inline bool has_place(Team& team, Op& op, uint64_t index, Rank reader = kNoRank) {
-    return team.pool == nullptr || place_chunk(team, op, index, reader);
+    return team.lean.pool == nullptr || place_chunk(team, op, index, reader);
 }
 
 // The tree that a call goes along.
@@ -249,7 +249,7 @@ inline Step finish_small(Team& team, const Op& op) {
 }
 // For calls in which this rank has heard of all others: they have finished the call before.
 inline Step finish_small_synchronized(Team& team, const Op& op) {
-    team.done_known = std::max(team.done_known, op.number - 1);
+    team.known.done = std::max(team.known.done, op.number - 1);
     return finish_small(team, op);
 }
 // For calls in which this rank has heard of one other: where there are two, that is all.
@@ -276,9 +276,11 @@ inline void copy_bytes(std::byte* out, const std::byte* in, size_t bytes) {
 }
 
 // A block of kFoldBytes that folding does not touch, for a result on its way.
-inline std::byte* fold_space(const Team& team) { return team.scratch.get() + 2 * kFoldBytes; }
+inline std::byte* fold_space(const Team& team) { return team.local.scratch.get() + 2 * kFoldBytes; }
 // Two blocks of kInlineBytesMax that folding does not touch.
-inline std::byte* payload_space(const Team& team) { return team.scratch.get() + 3 * kFoldBytes; }
+inline std::byte* payload_space(const Team& team) {
+    return team.local.scratch.get() + 3 * kFoldBytes;
+}
 inline std::byte* result_space(const Team& team) { return payload_space(team) + kInlineBytesMax; }
 inline constexpr size_t kScratchBytes = 3 * kFoldBytes + 2 * kInlineBytesMax;
 
@@ -350,12 +352,12 @@ inline size_t result_bytes(const Team& team, const Op& op) {
 }
 // Where no contest says otherwise.
 inline bool goes_past_caches(const Team& team, const Op& op) {
-    return result_bytes(team, op) >= team.past_caches_bytes_min;
+    return result_bytes(team, op) >= team.copying.past_caches_bytes_min;
 }
 // Copies a part of the call's result, which another rank has written, to where it belongs.
 inline void place_result(const Team& team, const Op& op, std::byte* out, const std::byte* in,
                          size_t bytes) {
-    copy_to_user(team.copy_ahead, out, in, bytes, op.is_past_caches);
+    copy_to_user(team.copying.ahead, out, in, bytes, op.is_past_caches);
 }
 // Nothing else can be done now: the next piece of this rank's own block goes from `own` to `block`,
 // unless it stands there already (in place). True if something was copied.

@@ -16,7 +16,8 @@ namespace {
 // one, where it need not be asked for ahead, and is written again sooner than past the caches.
 void copy_own(const Team& team, const Op& op, std::byte* out, const std::byte* in, size_t bytes) {
     constexpr size_t kNextLevel = 2;
-    if (op.is_past_caches && result_bytes(team, op) >= kNextLevel * team.past_caches_bytes_min) {
+    if (op.is_past_caches &&
+        result_bytes(team, op) >= kNextLevel * team.copying.past_caches_bytes_min) {
         copy_by_stream(out, in, bytes);
     } else {
         std::memcpy(out, in, bytes);

@@ -119,10 +119,10 @@ Step step_up(Team& team, Op& op) {
     if (roles.empty()) {
         copy_to_shared(team.tuning.way, chunk, own, piece.bytes);
     } else {
-        team.operands[0] = own;
+        team.local.operands[0] = own;
         for (Rank i = 0; i < roles.size(); ++i) {
             const Rank child = actor(team, op, place, roles[i]);
-            team.operands[i + 1] = team.slice.chunk(child, op.chunks + round);
+            team.local.operands[i + 1] = team.slice.chunk(child, op.chunks + round);
         }
         const bool is_receiver = passes_down(op) || team.rank == op.call.root;
         std::byte* out = place.is_top && is_receiver ? op.call.recv + piece.offset : nullptr;

@@ -129,7 +129,7 @@ void Meter::decide(const Team& team) {
         was_whole && has_barrier && !has_moved(known_.barrier_ns, figures.barrier_ns);
     const bool is_late = clock_.now_ns() - began_ns_ > kBudgetNs;
     if (trips_.count > 0 && !is_late) return;  // the trial goes on
-    const bool can_read = team.peers != nullptr && limits_.has_single;
+    const bool can_read = team.single_copy.peers != nullptr && limits_.has_single;
     const auto next = next_trial(figures, {.can_read = can_read,
                                            .has_long_rings = limits_.has_long_rings,
                                            .all_ways_bytes_max = block_bytes_max(team),

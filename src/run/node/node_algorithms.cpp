@@ -105,8 +105,9 @@ std::string_view unless_one_chunk(const Team& team, const Call& call) {
 }
 
 std::string_view unless_single(const Team& team, const Call&) {
-    if (!team.peers) return "for ranks that can read each other's memory; a team tries it at first";
-    if (team.call >= kOfferNumberMax) return "counts calls up to 2^40";
+    const bool has_peers = team.single_copy.peers != nullptr;
+    if (!has_peers) return "for ranks that can read each other's memory; a team tries it at first";
+    if (team.bases.call >= kOfferNumberMax) return "counts calls up to 2^40";
     return team.size > kReadersMax ? "counts up to 2047 readers" : std::string_view();
 }
 static_assert(kReadersMax == 2047);
@@ -252,7 +253,7 @@ inline uint64_t single_from(const Tuning& tuning, tutti_collective collective) {
 }
 
 inline bool may_be_single(const Team& team, const Call& call) {
-    if (team.call >= kOfferNumberMax || call.bytes <= kInlineBytesMax) return false;
+    if (team.bases.call >= kOfferNumberMax || call.bytes <= kInlineBytesMax) return false;
     return call.collective != TUTTI_REDUCE || team.size <= kRootFoldsRanksMax;
 }
 // As it was measured.
@@ -320,15 +321,15 @@ const Algorithm& choose(const Team& team, const Call& call) {
 inline void sign(Team& team, Op& op, uint64_t size, uint64_t bytes) {
     constexpr uint64_t kMix = 0x9e3779b97f4a7c15u;
     const Call& call = op.call;
-    const uint64_t number = ++team.call;
+    const uint64_t number = ++team.bases.call;
     const uint64_t kind = pack_kind(call.collective, call.root);
-    const uint64_t hash = (team.history + kind) * kMix;
-    team.history = std::rotl(hash, 32) + (has_rooted_blocks(call.collective) ? 0 : bytes);
+    const uint64_t hash = (team.bases.history + kind) * kMix;
+    team.bases.history = std::rotl(hash, 32) + (has_rooted_blocks(call.collective) ? 0 : bytes);
     op.number = number;
     op.flag = pack_flag(number, size, hash);
     op.slot = team.slice.geometry.slot_place(number);
-    op.note = team.whole != 0 ? CallNote::renumber(team.whole, number)
-                              : CallNote::pack(number, kind, bytes);
+    op.note = team.bases.whole != 0 ? CallNote::renumber(team.bases.whole, number)
+                                    : CallNote::pack(number, kind, bytes);
     team.own_notes[number & team.slice.geometry.note_mask].store(op.note,
                                                                  std::memory_order_release);
 }
@@ -346,14 +347,13 @@ inline void start_in_slots(Team& team, Op& op, StepFunction step) {
 void start_planned(Team& team, Op& op, const Algorithm& algorithm) {
     begin(op, algorithm.step);
     static_cast<Rounds&>(op) = Rounds{};
-    const uint64_t bytes = op.call.bytes;
-    sign(team, op, std::min(bytes, kSizeMax), std::min(bytes, CallNote::kBytesMax));
-    op.events = team.events;
-    op.chunks = team.chunks;
+    sign(team, op, std::min(op.call.bytes, kSizeMax), std::min(op.call.bytes, CallNote::kBytesMax));
+    op.events = team.bases.events;
+    op.chunks = team.bases.chunks;
     algorithm.plan(team, op);
     op.is_past_caches = goes_past_caches(team, op);
-    team.events += op.events_used;
-    team.chunks += op.chunks_used;
+    team.bases.events += op.events_used;
+    team.bases.chunks += op.chunks_used;
 }
 
 // named: nullptr where the tuning, and contests, choose.
@@ -412,14 +412,14 @@ const Algorithm& running(const Op& op) {
 
 void choose_small(Team& team) {
     Call call;
-    for (size_t i = 0; i < team.small.size(); ++i) {
+    for (size_t i = 0; i < team.small.step.size(); ++i) {
         call.collective = static_cast<tutti_collective>(i);
         const Algorithm& algorithm = choose(team, call);
         TUTTI_ASSERT(algorithm.plan == nullptr, "short calls go in slots");
-        team.small[i] = algorithm.step;
+        team.small.step[i] = algorithm.step;
         // One step of a slot that holds all blocks goes on in chunks by itself.
         const bool goes_on = kRows[i].slot_holds_all;
-        team.small_max[i] =
+        team.small.bytes_max[i] =
             static_cast<uint32_t>(goes_on ? team.slice.geometry.inline_max : slots_max(team, call));
     }
 }
@@ -442,10 +442,10 @@ void start(Team& team, Op& op) {
     const Call& call = op.call;
     TUTTI_ASSERT(call.root < team.size, "root within the team");
     if (call.is_signal || call.reducer.user_fn) return start_special(team, op);
-    if (call.bytes > team.small_max[call.collective] && team.size > 1) {
+    if (call.bytes > team.small.bytes_max[call.collective] && team.size > 1) {
         return start_in_chunks(team, op, nullptr);
     }
-    start_in_slots(team, op, team.small[call.collective]);
+    start_in_slots(team, op, team.small.step[call.collective]);
 }
 
 void start_letters(Team& team, Op& op) { start_in_slots(team, op, nullptr); }

@@ -11,15 +11,15 @@ namespace tutti::node {
 void prepare(Team& team) {
     TUTTI_ASSERT(team.rank < team.size, "rank within the team");
     TUTTI_ASSERT(team.slice.geometry.ranks == team.size, "geometry of this team");
-    team.scratch = std::make_unique<std::byte[]>(kScratchBytes);
-    team.operands.assign(team.size, nullptr);
-    team.by_ring.assign(team.size, 0);
+    team.local.scratch = std::make_unique<std::byte[]>(kScratchBytes);
+    team.local.operands.assign(team.size, nullptr);
+    team.single_copy.by_ring.assign(team.size, 0);
     if (team.slice.geometry.is_lean) {
-        TUTTI_ASSERT(team.pool != nullptr, "a lean team has a pool");
-        team.pool_part = &team.pool->join(team.slice, team.rank);
+        TUTTI_ASSERT(team.lean.pool != nullptr, "a lean team has a pool");
+        team.lean.part = &team.lean.pool->join(team.slice, team.rank);
     }
-    if (!team.copy_ahead) team.copy_ahead = find_copy_ahead(best_isa(IsaChoice::kAuto));
-    if (!team.fold_buffer) team.fold_buffer = std::make_shared<FoldBuffer>();
+    if (!team.copying.ahead) team.copying.ahead = find_copy_ahead(best_isa(IsaChoice::kAuto));
+    if (!team.local.fold_buffer) team.local.fold_buffer = std::make_shared<FoldBuffer>();
     if (!team.layout.distance.empty()) {
         uint32_t most = 0;
         for (const Rank child : team.layout.children[team.rank]) {
@@ -32,10 +32,10 @@ void prepare(Team& team) {
 }
 
 void retract(Team& team, const Op& op) {
-    team.call = op.number - 1;
+    team.bases.call = op.number - 1;
     if (op.events_used == 0) return;
-    team.events = op.events;
-    team.chunks = op.chunks;
+    team.bases.events = op.events;
+    team.bases.chunks = op.chunks;
 }
 
 void announce(Team& team, const Op& op) {

@@ -61,6 +61,66 @@ struct Op;
 class Tuner;
 using StepFunction = Step (*)(Team&, Op&);
 
+// What the next call begins at; the same on all ranks.
+struct Bases {
+    uint64_t call = 0;
+    uint64_t history = 0;  // a hash of what all ranks know alike of the calls so far
+    uint64_t whole = 0;    // see take_part(); its number is that of the larger team's call
+    uint64_t events = 0;
+    uint64_t chunks = 0;
+};
+
+// Lower bounds over all others, from the last look at their DoneWords. Only grow.
+struct Known {
+    uint64_t done = 0;
+    uint64_t consumed = 0;
+};
+
+// What runs calls of up to so many bytes in slots, by collective, but for users' operators and
+// signals. From prepare(), and again after the tuning has changed.
+struct SmallCalls {
+    std::array<StepFunction, TUTTI_COLLECTIVE_COUNT> step{};
+    std::array<uint32_t, TUTTI_COLLECTIVE_COUNT> bytes_max{};
+};
+
+// How ranks read in the memory of others, and how long they wait for that.
+struct SingleCopy {
+    // Of the others, where every member can read in the memory of all; nullptr: no single copy.
+    std::shared_ptr<PeerMemory> peers;
+    // By rank: whose data of the call in flight comes through its ring, after all (single.cpp).
+    std::vector<uint8_t> by_ring;
+    // Of this rank alone: how often its last offers were waited for in vain, less those that were
+    // not; each halves its patience.
+    uint32_t doubts = 0;
+    // Instead: 0 where ranks share processors, and for tests; UINT64_MAX: no end to it.
+    std::optional<uint64_t> patience_polls;
+};
+
+// Where a lean team takes its chunks: from this rank's pool, of all its lean teams, and this one's
+// part of it. Other teams have none.
+struct LeanChunks {
+    std::shared_ptr<ChunkPool> pool;
+    ChunkPool::Part* part = nullptr;
+};
+
+// How this rank copies what others have written to its user's memory.
+struct Copying {
+    // A result of so many bytes is written past the caches, where no contest says otherwise
+    // (contest.h).
+    size_t past_caches_bytes_min = size_t{4} << 20;
+    // From prepare() by the best instruction set, where there is none.
+    CopyAhead ahead = nullptr;
+};
+
+// Memory of this rank alone, from prepare().
+struct LocalMemory {
+    // Three blocks of kFoldBytes for folding, and two of kInlineBytesMax for payloads of more than
+    // one line.
+    std::unique_ptr<std::byte[]> scratch;
+    std::vector<const std::byte*> operands;   // by rank
+    std::shared_ptr<FoldBuffer> fold_buffer;  // of its own, where it has none by then
+};
+
 // What the members agreed on when the team was made, and this rank's own bookkeeping.
 struct Team {
     Rank rank = 0;
@@ -69,58 +129,21 @@ struct Team {
     Layout layout;
     bool rank_order = false;  // combine in rank order always (TUTTI_REPRODUCIBLE)
     Tuning tuning;
-    // Of the others, where every member can read in the memory of all; nullptr: no single copy.
-    std::shared_ptr<PeerMemory> peers;
     std::shared_ptr<Tuner> tuner;  // nullptr: the tuning stays as it is
     bool is_timed = false;         // the tuner wants to know when the call in flight is over
-
-    // Of a lean team: this rank's, of all its lean teams, and this one's part of it.
-    std::shared_ptr<ChunkPool> pool;
-    ChunkPool::Part* pool_part = nullptr;
-
     // A gather may send less than its root has room for, and a scatter less than its receivers
     // have: bare hosts run these, and so does a team of one node.
     bool tolerates = true;
-
-    // Of this rank alone: a result of so many bytes is written past the caches, where no contest
-    // says otherwise (contest.h); and how it copies what others have written, from prepare() by the
-    // best instruction set, where there is none.
-    size_t past_caches_bytes_min = size_t{4} << 20;
-    CopyAhead copy_ahead = nullptr;
-
-    // Bases of the next call; the same on all ranks.
-    uint64_t call = 0;
-    uint64_t history = 0;  // a hash of what all ranks know alike of the calls so far
-    uint64_t whole = 0;    // see take_part(); its number is that of the larger team's call
-    uint64_t events = 0;
-    uint64_t chunks = 0;
-
-    // Lower bounds over all others, from the last look at their DoneWords. Only grow.
-    uint64_t done_known = 0;
-    uint64_t consumed_known = 0;
-
     // How far the farthest child is; nothing: not known.
     std::optional<uint32_t> children_distance;
-
-    // By collective: what runs calls of up to so many bytes in slots, but for users' operators and
-    // signals. From prepare(), and again after the tuning has changed.
-    std::array<StepFunction, TUTTI_COLLECTIVE_COUNT> small{};
-    std::array<uint32_t, TUTTI_COLLECTIVE_COUNT> small_max{};
+    Bases bases;
+    Known known;
+    SmallCalls small;
     NoteWord* own_notes = nullptr;  // in the slice
-
-    // By rank: whose data of the call in flight comes through its ring, after all (single.cpp).
-    std::vector<uint8_t> by_ring;
-    // Of this rank alone: how often its last offers were waited for in vain, less those that were
-    // not; each halves its patience.
-    uint32_t doubts = 0;
-    // Instead: 0 where ranks share processors, and for tests; UINT64_MAX: no end to it.
-    std::optional<uint64_t> patience_polls;
-    std::shared_ptr<FoldBuffer> fold_buffer;  // from prepare() its own, where it has none by then
-
-    // Local memory: three blocks of kFoldBytes for folding, two of kInlineBytesMax for payloads of
-    // more than one line, and one pointer a rank.
-    std::unique_ptr<std::byte[]> scratch;
-    std::vector<const std::byte*> operands;
+    LeanChunks lean;
+    SingleCopy single_copy;
+    Copying copying;
+    LocalMemory local;
 };
 
 // Where a call stands, between polls. Of the first two, each step function says what it keeps
@@ -150,7 +173,7 @@ struct Progress {
 // The same of a call that goes in rounds, through chunks; without meaning in others, whose start
 // leaves this as it was.
 struct Rounds {
-    uint64_t events = 0;  // bases, see Team
+    uint64_t events = 0;  // where it began, see Bases
     uint64_t chunks = 0;
     size_t piece_bytes = 0;  // bytes of one round, of one block
     uint64_t rounds = 0;
@@ -196,8 +219,8 @@ inline constexpr size_t kFoldBytes = 8192;
 // The calls that follow are parts of one of a larger team, of this packed note and after others of
 // this hash: ranks that take it for another one disagree in its first part.
 inline void take_part(Team& team, uint64_t note, uint64_t before) {
-    team.whole = note;
-    team.history = before ^ note * 0xbf58476d1ce4e5b9u;
+    team.bases.whole = note;
+    team.bases.history = before ^ note * 0xbf58476d1ce4e5b9u;
 }
 
 // Makes the local parts; slice, rank, size, layout and rank_order must be set.

@@ -18,7 +18,7 @@ void plan_pair(const Team& team, Op& op) {
 }
 
 bool may_give(Team& team, const Op& op) {
-    TUTTI_ASSERT(team.pool == nullptr, "lean teams measure nothing");
+    TUTTI_ASSERT(team.lean.pool == nullptr, "lean teams measure nothing");
     const uint64_t target = reuse_target(team, op.chunks + op.posted);
     if (is_reuse_within(team, op.posted)) return consumed_by(team, op.next, target);
     return all_consumed(team, target) && (op.posted > 0 || may_note(team, op));

@@ -18,7 +18,7 @@ class ProgressSnapshot {
         published_ = team.slice.ready(team.rank).published.load(std::memory_order_relaxed);
         calls_done_ = done.calls_done.load(std::memory_order_relaxed);
         consumed_ = done.chunks_consumed.load(std::memory_order_relaxed);
-        number_ = team.call;
+        number_ = team.bases.call;
         if (!op) return;
         is_busy_ = true;
         phase_ = op->phase;

@@ -29,7 +29,7 @@ bool all_published(Team& team, Op& op) {
 void fold_round(Team& team, Op& op, const std::byte* own) {
     const size_t offset = op.taken * op.piece_bytes;
     for (Rank rank = 0; rank < team.size; ++rank) {
-        team.operands[rank] =
+        team.local.operands[rank] =
             rank == team.rank ? own : team.slice.chunk(rank, op.chunks + op.taken);
     }
     fold_all(team, op.call.reducer, op.call.recv + offset, nullptr, round_bytes(op, op.taken));

@@ -45,12 +45,12 @@ const std::byte* first_block(const Team& team, const Op& op) {
 // that no later call has taken yet.
 Step go_on_in_chunks(Team& team, Op& op) {
     static_cast<Rounds&>(op) = Rounds{};
-    op.events = team.events;
-    op.chunks = team.chunks;
+    op.events = team.bases.events;
+    op.chunks = team.bases.chunks;
     op.step = split_reduce_scatter;
     plan_reduce_scatter(team, op);
-    team.events += op.events_used;
-    team.chunks += op.chunks_used;
+    team.bases.events += op.events_used;
+    team.bases.chunks += op.chunks_used;
     return Step::kAdvanced;
 }
 
@@ -112,9 +112,9 @@ bool fold_part(Team& team, Op& op) {
     op.next = 0;
     const size_t at = (team.rank - part.first) * op.piece_bytes;
     for (Rank rank = 0; rank < team.size; ++rank) {
-        team.operands[rank] = rank == team.rank
-                                  ? op.call.vector() + team.rank * op.call.bytes + part.offset
-                                  : team.slice.chunk(rank, op.chunks + op.taken) + at;
+        team.local.operands[rank] = rank == team.rank
+                                        ? op.call.vector() + team.rank * op.call.bytes + part.offset
+                                        : team.slice.chunk(rank, op.chunks + op.taken) + at;
     }
     fold_all(team, op.call.reducer, op.call.recv + part.offset, nullptr, part.bytes);
     return true;

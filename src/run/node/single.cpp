@@ -91,8 +91,9 @@ uint64_t patience(const Team& team, const Op& op) {
     constexpr uint64_t kBytesPerPoll = 256;
     const Geometry& geometry = team.slice.geometry;
     if (op.rounds > geometry.chunk_count) return UINT64_MAX;
-    if (team.patience_polls) return *team.patience_polls;
-    return std::min(kPollsMin + op.call.bytes / kBytesPerPoll, kPollsMax) >> team.doubts;
+    if (team.single_copy.patience_polls) return *team.single_copy.patience_polls;
+    return std::min(kPollsMin + op.call.bytes / kBytesPerPoll, kPollsMax) >>
+           team.single_copy.doubts;
 }
 
 void end_offer(Team& team, Op& op, bool was_in_vain) {
@@ -100,9 +101,9 @@ void end_offer(Team& team, Op& op, bool was_in_vain) {
     op.phase |= kIsOver;
     if ((op.phase & kIsWithheld) != 0) return;
     if (was_in_vain) {
-        team.doubts = std::min(team.doubts + 1, kDoubtsMax);
-    } else if (team.doubts > 0) {
-        --team.doubts;
+        team.single_copy.doubts = std::min(team.single_copy.doubts + 1, kDoubtsMax);
+    } else if (team.single_copy.doubts > 0) {
+        --team.single_copy.doubts;
     }
 }
 
@@ -147,7 +148,8 @@ bool is_being_served(const Team& team, Op& op, uint64_t word) {
     constexpr uint64_t kBytesReadPerPoll = 4;  // a poll takes 4 ns at least
     const bool is_full = readers_now(word) >= team.tuning.readers_max;
     const uint64_t polls = is_full ? kReadPollsMin + op.call.bytes / kBytesReadPerPoll : kTurnPolls;
-    if (op.stalled >= std::min(polls, team.patience_polls.value_or(polls))) return false;
+    if (op.stalled >= std::min(polls, team.single_copy.patience_polls.value_or(polls)))
+        return false;
     ++op.stalled;
     return true;
 }
@@ -173,7 +175,7 @@ bool lose_patience(Team& team, Op& op, Rank all) {
 // ---- readers ------------------------------------------------------------------------------------
 
 void pass_giver(Team& team, Op& op, Rank giver, bool by_ring) {
-    team.by_ring[giver] = by_ring ? 1 : 0;
+    team.single_copy.by_ring[giver] = by_ring ? 1 : 0;
     op.ringed += by_ring ? 1 : 0;
     op.phase &= ~kIsClaimed;
     op.line = 0;
@@ -232,7 +234,8 @@ bool read_on(Team& team, Op& op) {
     const size_t skipped = op.call.collective == TUTTI_SCATTER ? team.rank * op.call.bytes : 0;
     const uint64_t from = team.slice.offer(giver).data + skipped;
     const size_t bytes = std::min<size_t>(kReadBytesMax, op.call.bytes - op.line);
-    if (!team.peers->read(giver, place_of(op, giver) + op.line, from + op.line, bytes)) {
+    if (!team.single_copy.peers->read(giver, place_of(op, giver) + op.line, from + op.line,
+                                      bytes)) {
         give_back(team, giver);
         pass_giver(team, op, giver, true);
         return true;
@@ -248,7 +251,7 @@ bool read_on(Team& team, Op& op) {
 bool take_round(Team& team, Op& op) {
     for (; op.next <= givers(team, op); ++op.next) {
         const Rank giver = giver_of(team, op, op.next);
-        if (team.by_ring[giver] == 0) continue;
+        if (team.single_copy.by_ring[giver] == 0) continue;
         if (op.taken == 0 && !has_begun(team, op, giver)) return false;
         if (!has_published(team, giver, op.events + op.taken + 1)) return awaits(op, giver);
         const std::byte* piece = op.call.collective == TUTTI_SCATTER

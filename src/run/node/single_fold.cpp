@@ -37,22 +37,22 @@ size_t fold_piece_bytes(const Team& team, size_t element) {
 // Room for a piece of every rank; false: no memory.
 bool has_room(Team& team) {
     const size_t bytes = fold_piece_bytes(team, 1) + kFoldBytes;  // whatever the element
-    return team.fold_buffer->reserve(team.size * bytes);
+    return team.local.fold_buffer->reserve(team.size * bytes);
 }
 
 // Reads `bytes` at `offset` of every vector that is read (by_ring is 0) into its place, and folds
-// all of them to `out`. What of the others stands elsewhere is in team.operands already. Returns
-// the rank that could not be read, kNoRank where all is done. The caller holds the buffer. Begins
-// with the neighbour, so that not all read the same memory at once.
+// all of them to `out`. What of the others stands elsewhere is in team.local.operands already.
+// Returns the rank that could not be read, kNoRank where all is done. The caller holds the buffer.
+// Begins with the neighbour, so that not all read the same memory at once.
 Rank read_and_fold(Team& team, const Op& op, std::byte* out, size_t offset, size_t bytes) {
-    team.operands[team.rank] = op.call.vector() + offset;
+    team.local.operands[team.rank] = op.call.vector() + offset;
     for (Rank i = 1; i < team.size; ++i) {
         const Rank rank = (team.rank + i) % team.size;
-        if (team.by_ring[rank] != 0) continue;
-        std::byte* const block = team.fold_buffer->data() + rank * bytes;
-        if (!team.peers->read(rank, block, team.slice.offer(rank).data + offset, bytes))
+        if (team.single_copy.by_ring[rank] != 0) continue;
+        std::byte* const block = team.local.fold_buffer->data() + rank * bytes;
+        if (!team.single_copy.peers->read(rank, block, team.slice.offer(rank).data + offset, bytes))
             return rank;
-        team.operands[rank] = block;
+        team.local.operands[rank] = block;
     }
     fold_all(team, op.call.reducer, out, nullptr, bytes);
     return kNoRank;
@@ -63,7 +63,7 @@ Rank read_and_fold(Team& team, const Op& op, std::byte* out, size_t offset, size
 enum ReducePhase : uint32_t { kLooking, kFolding };
 
 void take_by_ring(Team& team, Op& op, Rank rank) {
-    team.by_ring[rank] = 1;
+    team.single_copy.by_ring[rank] = 1;
     ++op.ringed;
 }
 
@@ -75,7 +75,7 @@ Step claim_all(Team& team, Op& op) {
         if (look_at_offer(team, op, op.next) == Offered::kNotYet) return blocked_on(op, op.next);
     }
     for (Rank rank = 0; rank < team.size; ++rank) {
-        team.by_ring[rank] = 0;
+        team.single_copy.by_ring[rank] = 0;
         if (rank == team.rank) continue;
         uint64_t note = 0;
         const Offered offered = claim(team, op, rank, note);
@@ -98,10 +98,10 @@ Step claim_all(Team& team, Op& op) {
 // Of those whose vectors come through rings, the round that is next.
 bool find_round(Team& team, Op& op) {
     for (Rank rank = 0; rank < team.size; ++rank) {
-        if (rank == team.rank || team.by_ring[rank] == 0) continue;
+        if (rank == team.rank || team.single_copy.by_ring[rank] == 0) continue;
         if (!has_begun(team, op, rank)) return false;
         if (!has_published(team, rank, op.events + op.taken + 1)) return awaits(op, rank);
-        team.operands[rank] = team.slice.chunk(rank, op.chunks + op.taken);
+        team.local.operands[rank] = team.slice.chunk(rank, op.chunks + op.taken);
     }
     return true;
 }
@@ -112,7 +112,7 @@ Step fold_on(Team& team, Op& op) {
     const uint64_t rounds = op.ringed > 0 ? 1 : std::max<uint64_t>(many, 1);
     const size_t offset = op.taken * op.piece_bytes;
     const size_t bytes = std::min(rounds * op.piece_bytes, op.call.bytes - offset);
-    const FoldBuffer::Hold hold = team.fold_buffer->try_hold();
+    const FoldBuffer::Hold hold = team.local.fold_buffer->try_hold();
     if (!hold) return Step::kBlocked;
     const Rank unread = read_and_fold(team, op, op.call.recv + offset, offset, bytes);
     if (unread != kNoRank) {
@@ -124,7 +124,7 @@ Step fold_on(Team& team, Op& op) {
     consume(team, op.chunks + op.taken);
     if (op.taken < op.rounds) return Step::kAdvanced;
     for (Rank rank = 0; rank < team.size; ++rank) {
-        if (rank != team.rank && team.by_ring[rank] == 0) release_claim(team, rank);
+        if (rank != team.rank && team.single_copy.by_ring[rank] == 0) release_claim(team, rank);
     }
     return finish_large(team, op);
 }
@@ -158,7 +158,7 @@ bool can_read(Team& team, const Op& op, Rank rank) {
     for (const uint64_t address : {theirs.data, theirs.result}) {
         for (const size_t offset : {size_t{0}, op.call.bytes - 1}) {
             std::byte tried{};
-            if (!team.peers->read(rank, &tried, address + offset, 1)) return false;
+            if (!team.single_copy.peers->read(rank, &tried, address + offset, 1)) return false;
         }
     }
     return true;
@@ -166,7 +166,7 @@ bool can_read(Team& team, const Op& op, Rank rank) {
 
 Step try_all(Team& team, Op& op) {
     for (; op.next < team.size; ++op.next) {
-        team.by_ring[op.next] = 0;
+        team.single_copy.by_ring[op.next] = 0;
         if (op.next == team.rank) continue;
         // It stands until this rank has said that it has read everything.
         if (look_at_offer(team, op, op.next) != Offered::kOpen) return blocked_on(op, op.next);
@@ -205,7 +205,7 @@ Step fold_share(Team& team, Op& op) {
     const size_t bytes =
         std::min(fold_piece_bytes(team, op.call.reducer.element_bytes), mine.bytes - op.line);
     if (bytes > 0) {
-        const FoldBuffer::Hold hold = team.fold_buffer->try_hold();
+        const FoldBuffer::Hold hold = team.local.fold_buffer->try_hold();
         if (!hold) return Step::kBlocked;
         const size_t offset = mine.offset + op.line;
         const Rank unread = read_and_fold(team, op, op.call.recv + offset, offset, bytes);
@@ -231,7 +231,7 @@ Step read_shares(Team& team, Op& op) {
     const size_t offset = theirs.offset + op.line;
     const size_t bytes = std::min(kReadBytesMax, theirs.bytes - op.line);
     const uint64_t from = team.slice.offer(rank).result + offset;
-    if (bytes > 0 && !team.peers->read(rank, op.call.recv + offset, from, bytes)) {
+    if (bytes > 0 && !team.single_copy.peers->read(rank, op.call.recv + offset, from, bytes)) {
         return lose(op, rank);
     }
     op.line += bytes;

@@ -90,9 +90,9 @@ Step step_fold(Team& team, Op& op) {
     const Span piece = piece_of(op, round);
     const Span own = slice_of(team, op, piece.bytes, team.rank);
     for (Rank rank = 0; rank < team.size; ++rank) {
-        team.operands[rank] = rank == team.rank
-                                  ? op.call.vector() + piece.offset + own.offset
-                                  : team.slice.chunk(rank, op.chunks + round) + own.offset;
+        team.local.operands[rank] = rank == team.rank
+                                        ? op.call.vector() + piece.offset + own.offset
+                                        : team.slice.chunk(rank, op.chunks + round) + own.offset;
     }
     // In the user's own memory, or a piece at a time in ours: what others have read is better
     // written by copying than by folding.

@@ -45,7 +45,8 @@ bool places_result(const Team& team, const Op& op) {
 // A third of what goes past the caches where there is no contest is about twice a second-level
 // cache, which holds less than that anyway.
 void try_past_caches(Team& team, Op& op) {
-    if (result_bytes(team, op) < team.past_caches_bytes_min / 3 || !places_result(team, op)) return;
+    if (result_bytes(team, op) < team.copying.past_caches_bytes_min / 3 || !places_result(team, op))
+        return;
     op.is_past_caches = team.tuner->enter_result(team, op.call, op.is_past_caches);
 }
 
@@ -69,7 +70,7 @@ void Tuner::compare(Team& team) {
 
 // All come to the same: the denial of the lowest reader.
 void Tuner::ask(Team& team) {
-    denial_ = team.peers->denial();
+    denial_ = team.single_copy.peers->denial();
     denial_.reader = team.rank;
     Call call;
     call.collective = TUTTI_ALLREDUCE;
@@ -123,7 +124,7 @@ Step Tuner::go_on(Team& team) {
         compares_ = false;
         return looks_ ? Step::kAdvanced : Step::kDone;
     }
-    if (phase_ == Phase::kBegun && has_single_ && team.peers) {
+    if (phase_ == Phase::kBegun && has_single_ && team.single_copy.peers) {
         ask(team);
         return Step::kAdvanced;
     }

@@ -117,7 +117,7 @@ class Tuner {
 
     // Single copy can be chosen, and nobody waits for a processor.
     [[nodiscard]] bool may_try(const Team& team, const Call& call) const {
-        return may_choose_ && team.peers && team.tuning.has_cores &&
+        return may_choose_ && team.single_copy.peers && team.tuning.has_cores &&
                Contest::is_about(call, team.size);
     }
 
