@@ -422,6 +422,8 @@ Result<Done> MulticastMaker::probe() {
     if (!findings) return findings.error();
     bool is_good = true;
     bool is_cut = false;
+    // A member that could not go on for another reason may not have been heard for that one.
+    bool is_of_network = true;
     uint64_t slowest = UINT64_MAX;
     uint64_t code_bytes_per_s = UINT64_MAX;
     uint64_t round_trip_ns = 0;
@@ -429,6 +431,7 @@ Result<Done> MulticastMaker::probe() {
     sched::Speed message = params_.speed.known();
     for (const Finding& one : findings.value()) {
         is_good &= one.obstacle == Obstacle::kNone;
+        is_of_network &= one.obstacle == Obstacle::kNone || one.obstacle == Obstacle::kNetwork;
         if (one.bytes_per_s > 0) slowest = std::min(slowest, one.bytes_per_s);
         if (one.code_bytes_per_s > 0) {
             code_bytes_per_s = std::min(code_bytes_per_s, one.code_bytes_per_s);
@@ -442,7 +445,7 @@ Result<Done> MulticastMaker::probe() {
         if (made_.route) made_.route->drop();
         auto agreed = all_.agree(mine_);
         if (!agreed && is_cut) return Error{ErrorCode::kBootstrap, agreed.error().message};
-        if (!agreed) remember_failure(agreed.error().message);
+        if (!agreed && is_of_network) remember_failure(agreed.error().message);
         return agreed;
     }
     const uint64_t wanted = settings().mcast.bits_per_s / 8;
