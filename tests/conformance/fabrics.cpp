@@ -189,8 +189,8 @@ class VerbsFabric final : public Fabric {
   private:
     static constexpr uint32_t kMtuBytes = 1024;
     void connect(Rank rank, uint32_t pair, Rank peer, uint32_t theirs) {
-        const auto connected = ends_[rank]->links()->connect(pair, verbs_.device(peer).port(),
-                                                             ends_[peer]->links()->card(theirs));
+        const auto connected = ends_[rank]->links()->at(pair).connect(
+            verbs_.device(peer).port(), ends_[peer]->links()->at(theirs).card());
         EXPECT_TRUE(connected);
     }
     FakeVerbs verbs_;

@@ -330,7 +330,7 @@ Result<Done> Connector::exchange_cards() {
         own.links_id = own_id;
         const auto pairs = static_cast<uint32_t>(messages_ ? peers_.size() : 0);
         for (uint32_t i = begin; i < std::min(begin + Cards::kAtOnce, pairs); ++i) {
-            own.of[i - begin] = messages_->links()->card(i);
+            own.of[i - begin] = messages_->links()->at(i).card();
         }
         const auto all = all_.exchange(own);
         if (!all) return all.error();
@@ -359,7 +359,7 @@ void Connector::use_exposed() {
 Report Connector::connect() {
     for (uint32_t pair = 0; messages_ && pair < peers_.size(); ++pair) {
         if (is_own(pair) && !network_.reaches_itself()) continue;
-        const auto connected = messages_->links()->connect(pair, ports_[pair], others_[pair]);
+        const auto connected = messages_->links()->at(pair).connect(ports_[pair], others_[pair]);
         if (!connected && is_own(pair)) network_.reaches_itself() = false;
         if (connected || is_own(pair)) continue;
         return report_of(Obstacle::kSystem, "no RDMA to rank " + std::to_string(peers_[pair]) +

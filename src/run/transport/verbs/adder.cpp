@@ -5,10 +5,10 @@
 
 namespace tutti::transport::verbs {
 
-void Adder::use(Rank ranks, uint32_t link) {
+void Adder::use(Rank ranks, Link& link) {
     TUTTI_ASSERT(!is_under_way_, "nothing is under way");
     ranks_ = ranks;
-    link_ = link;
+    link_ = &link;
 }
 
 void Adder::begin(uint64_t amount, Ticket& ticket) {
@@ -24,12 +24,12 @@ void Adder::begin(uint64_t amount, Ticket& ticket) {
 // Writes of a link are complete in their order.
 void Adder::go_on() {
     if (!is_under_way_) return;
-    Slots& slots = links_.slots(link_);
+    Slots& slots = link_->slots();
     if (write_ != 0) {
         if (slots.writes().is_complete(write_)) end(State::kDone);
         return;
     }
-    links_.mark(link_, number_);
+    link_->mark(number_);
     if (!slots.writes().may_begin()) return;
     Add add;
     add.word = kArrivals;
@@ -38,14 +38,14 @@ void Adder::go_on() {
     add.is_signaled = true;
     add.number = write_ = slots.write();
     if (amount_ != 0) ++count_;
-    links_.is_posted(link_, links_.endpoint().add(link_, add));
+    link_->is_posted(link_->share().endpoint.add(link_->number(), add));
 }
 
 void Adder::end(State state) {
     if (!is_under_way_) return;
     is_under_way_ = false;
     if (!ticket_) return;
-    if (state == State::kDone) ticket_->number = links_.endpoint().words()[kArrivalsBefore];
+    if (state == State::kDone) ticket_->number = link_->share().endpoint.words()[kArrivalsBefore];
     ticket_->state = state;
 }
 

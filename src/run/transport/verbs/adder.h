@@ -13,17 +13,17 @@
 #include <cstdint>
 
 #include "run/transport/transport.h"
-#include "run/transport/verbs/links.h"
+#include "run/transport/verbs/link.h"
 
 namespace tutti::transport::verbs {
 
 class Adder {
   public:
     // number: the team's on the links.
-    Adder(Links& links, uint32_t number) : links_(links), number_(number) {}
+    explicit Adder(uint32_t number) : number_(number) {}
 
     // So many ranks add, by this link with rank 0.
-    void use(Rank ranks, uint32_t link);
+    void use(Rank ranks, Link& link);
     [[nodiscard]] Rank ranks() const { return ranks_; }
     [[nodiscard]] bool is_under_way() const { return is_under_way_; }
     void begin(uint64_t amount, Ticket& ticket);
@@ -39,10 +39,9 @@ class Adder {
   private:
     void end(State state);
 
-    Links& links_;
     const uint32_t number_;
     Rank ranks_ = 0;
-    uint32_t link_ = 0;
+    Link* link_ = nullptr;
     Ticket* ticket_ = nullptr;  // nullptr: nobody waits for it
     uint64_t amount_ = 0;
     uint64_t write_ = 0;  // its number; 0: not posted yet

@@ -21,10 +21,10 @@ Rc::Rc(std::shared_ptr<Links> links, uint32_t number, std::vector<Rank> peers,
       exposures_(links_->endpoint(), direct_bytes),
       pairs_(std::make_unique<Pair[]>(peers_.size())),
       counted_(links_->endpoint(), pool_, static_cast<uint32_t>(peers_.size())),
-      adder_(*links_, number_) {
+      adder_(number_) {
     TUTTI_ASSERT(std::ranges::is_sorted(peers_), "peers ascend");
     for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
-        pairs_[pair].link = link_of[pair];
+        pairs_[pair].link = &links_->at(link_of[pair]);
         pair_of_link_[link_of[pair]] = pair;
     }
     links_->join(*this, number_);
@@ -38,7 +38,7 @@ uint32_t Rc::pair_of(Rank peer) const {
 
 // What came from an end before it left may still be received.
 bool Rc::refuses(uint32_t pair, bool is_send) {
-    TUTTI_ASSERT(links_->at(pairs_[pair].link).is_connected, "the pair is connected");
+    TUTTI_ASSERT(pairs_[pair].link->is_connected(), "the pair is connected");
     if (is_closing_) return true;
     if (!has_failed(pair) || (!is_send && is_done_there(pair))) return false;
     note(pair, "that end has left");
@@ -113,11 +113,11 @@ bool Rc::send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece 
     const bool is_packet =
         std::min(sent + sizeof(SlotHeader), kSlotBytes) <= links_->packet_bytes();
     const bool tells = piece == Piece::kWhole || !is_packet;
-    const uint32_t link = pairs_[pair].link;
+    Link& link = *pairs_[pair].link;
     const SlotRange range =
-        links_->take_slots(link, stream_at(stream), static_cast<uint32_t>(wanted), tells);
+        link.take_slots(stream_at(stream), static_cast<uint32_t>(wanted), tells);
     if (range.slot == kNoSlot) return false;
-    const size_t bytes = std::min(links_->range_bytes(range), sent);
+    const size_t bytes = std::min(link.range_bytes(range), sent);
     const SlotHeader header{.call = operation.word.call,
                             .before = operation.word.before,
                             .bytes = static_cast<uint32_t>(operation.bytes),
@@ -127,7 +127,7 @@ bool Rc::send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece 
                             .team = static_cast<uint8_t>(number_)};
     const std::byte* data = bytes > 0 ? operation.source + operation.done : nullptr;
     const bool is_last = piece != Piece::kData || bytes == left;
-    if (!links_->write_piece(link, range, header, data, is_last)) return false;
+    if (!link.write_piece(range, header, data, is_last)) return false;
     operation.done += piece == Piece::kGivenUp ? left : bytes;
     operation.is_begun = true;
     return true;
@@ -198,7 +198,7 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
             fail_pair(pair, "a piece of a message came before its offer");
             return;
         }
-        const std::byte* end = links_->first_header(at.link, stream_at(stream));
+        const std::byte* end = at.link->first_header(stream_at(stream));
         SlotHeader header;
         std::memcpy(&header, end, sizeof header);
         const CallWord word{header.call, header.before, 0};
@@ -243,7 +243,7 @@ bool Rc::send_count(uint32_t pair, const Operation& operation) {
     add.number = slots.write();
     add.is_signaled = slots.must_signal(add.number);
     ++counts_sent_;
-    return is_posted(pair, endpoint().add(pairs_[pair].link, add));
+    return is_posted(pair, endpoint().add(pairs_[pair].link->number(), add));
 }
 
 void Rc::recv_count(uint32_t pair, Operation* operation) {
@@ -256,7 +256,7 @@ void Rc::recv_count(uint32_t pair, Operation* operation) {
 
 void Rc::use_adders(Rank ranks) {
     TUTTI_ASSERT(is_counted_at(0), "all add to rank 0's word");
-    adder_.use(ranks, pairs_[kAdderPair].link);
+    adder_.use(ranks, *pairs_[kAdderPair].link);
 }
 
 bool Rc::is_counted_at(Rank peer) const {
@@ -282,11 +282,11 @@ bool Rc::advance_on(uint32_t link) {
 
 // Of the last team on the links, their last word says it.
 void Rc::send_bye(uint32_t pair) {
-    const uint32_t link = pairs_[pair].link;
+    Link& link = *pairs_[pair].link;
     const SlotHeader header{.piece = Piece::kBye, .team = static_cast<uint8_t>(number_)};
-    const SlotRange range = links_->take_slots(link, kSigns);
+    const SlotRange range = link.take_slots(kSigns);
     if (range.slot == kNoSlot) return;
-    links_->write_piece(link, range, header, nullptr, true);
+    link.write_piece(range, header, nullptr, true);
     pairs_[pair].bye_number = slots(pair).writes().last();
 }
 
@@ -306,7 +306,7 @@ void Rc::look_for_tails() {
         const Pair& at = pairs_[pair];
         const bool is_idle = (at.recving | at.sending) == 0 && !is_parting(pair);
         if (is_idle || has_failed(pair)) continue;
-        if (links_->take_tails(at.link)) advance(pair);
+        if (at.link->take_tails()) advance(pair);
     }
 }
 
@@ -388,7 +388,7 @@ void Rc::tell_cause(uint32_t link, const char* why, const char* more) {
 }
 
 void Rc::give_up_pair(uint32_t pair) {
-    links_->give_up(pairs_[pair].link);
+    links_->give_up(*pairs_[pair].link);
     failure_.forget();
 }
 
@@ -435,7 +435,7 @@ void Rc::close() {
 
 bool Rc::has_gone() const {
     for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
-        const bool is_over = !links_->at(pairs_[pair].link).can_go();
+        const bool is_over = !pairs_[pair].link->can_go();
         if (is_over || links_->teams().is_closing()) continue;
         const Pair& at = pairs_[pair];
         if (at.sending != 0) return false;
@@ -449,7 +449,7 @@ bool Rc::has_parted() const {
     if (!is_used_ && !is_closing_) return true;
     if (!is_closing_ || !has_gone()) return false;
     for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
-        const bool is_over = !links_->at(pairs_[pair].link).can_go();
+        const bool is_over = !pairs_[pair].link->can_go();
         if (!is_over && !pairs_[pair].has_heard_bye && !is_left_by_peer(pair)) return false;
     }
     return true;

@@ -161,7 +161,7 @@ class Rc final : public Transport {
         uint64_t received = 0;   // messages, of which some were kept
     };
     struct Pair {
-        uint32_t link = 0;
+        Link* link = nullptr;
         std::array<Stream, kSlotsMax> streams;
         uint32_t sending = 0;     // streams that have something to send, by bits
         uint32_t recving = 0;     // or to receive
@@ -171,29 +171,25 @@ class Rc final : public Transport {
         uint64_t declined = 0;  // count() of exposures_ when its end had no memory for a message
     };
     [[nodiscard]] uint32_t pair_of(Rank peer) const;
-    [[nodiscard]] Slots& slots(uint32_t pair) { return links_->slots(pairs_[pair].link); }
-    [[nodiscard]] const Slots& slots(uint32_t pair) const {
-        return links_->slots(pairs_[pair].link);
-    }
+    [[nodiscard]] Slots& slots(uint32_t pair) { return pairs_[pair].link->slots(); }
+    [[nodiscard]] const Slots& slots(uint32_t pair) const { return pairs_[pair].link->slots(); }
     [[nodiscard]] Endpoint& endpoint() { return links_->endpoint(); }
-    [[nodiscard]] bool has_failed(uint32_t pair) const {
-        return links_->at(pairs_[pair].link).has_failed;
-    }
+    [[nodiscard]] bool has_failed(uint32_t pair) const { return pairs_[pair].link->has_failed(); }
     [[nodiscard]] bool is_left_by_peer(uint32_t pair) const {
-        return links_->at(pairs_[pair].link).is_left_by_peer;
+        return pairs_[pair].link->is_left_by_peer();
     }
     // What has come is all that comes of the team from there.
     [[nodiscard]] bool is_done_there(uint32_t pair) const {
         return is_left_by_peer(pair) || pairs_[pair].has_heard_bye;
     }
     [[nodiscard]] bool is_counted(uint32_t pair) const {
-        return number_ == 0 && links_->at(pairs_[pair].link).is_counted;
+        return number_ == 0 && pairs_[pair].link->is_counted();
     }
     [[nodiscard]] uint32_t stream_at(uint32_t stream) const { return stream_of(number_, stream); }
-    void mark(uint32_t pair) { links_->mark(pairs_[pair].link, number_); }
-    void advance(uint32_t pair) { links_->advance(pairs_[pair].link); }
+    void mark(uint32_t pair) { pairs_[pair].link->mark(number_); }
+    void advance(uint32_t pair) { pairs_[pair].link->advance(); }
     void release_piece(uint32_t pair, uint32_t stream) {
-        links_->release(pairs_[pair].link, stream_at(stream));
+        pairs_[pair].link->release(stream_at(stream));
     }
     void drop_pieces(uint32_t pair, uint32_t stream);
     [[nodiscard]] bool is_unwanted(uint32_t pair, uint32_t stream) const;
@@ -216,10 +212,8 @@ class Rc final : public Transport {
                 size_t bytes);
     // order: of a message that is received.
     void end_recv(uint32_t pair, uint32_t stream, State state, uint64_t order = 0);
-    bool is_posted(uint32_t pair, int outcome) {
-        return links_->is_posted(pairs_[pair].link, outcome);
-    }
-    void fail_pair(uint32_t pair, const char* why) { links_->fail(pairs_[pair].link, why); }
+    bool is_posted(uint32_t pair, int outcome) { return pairs_[pair].link->is_posted(outcome); }
+    void fail_pair(uint32_t pair, const char* why) { pairs_[pair].link->fail(why); }
     void look_for_tails();
     void note(uint32_t pair, const char* why, const char* more = "") {
         failure_.note_pair(pair, peers_[pair], why, more);

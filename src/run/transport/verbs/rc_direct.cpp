@@ -89,7 +89,8 @@ bool Rc::write_direct(uint32_t pair, Operation& operation) {
                           .number = slots.write()};
         number = write.number;
         operation.done += write.bytes;
-        if (!is_posted(pair, endpoint().write_direct(pairs_[pair].link, write))) return false;
+        if (!is_posted(pair, endpoint().write_direct(pairs_[pair].link->number(), write)))
+            return false;
     }
     return true;
 }
@@ -103,7 +104,7 @@ void Rc::take_offer(uint32_t pair, const SlotHeader& header, const std::byte* en
         return;
     }
     std::memcpy(&offer, end - sizeof offer, sizeof offer);
-    links_->release(at.link, kSigns);
+    at.link->release(kSigns);
     if (is_closing_) return;
     Operation* operation =
         offer.stream < kSlotsMax ? at.streams[offer.stream].sends.first : nullptr;
@@ -166,9 +167,9 @@ void Rc::make_offers(uint32_t pair) {
                                 .piece_bytes = sizeof offer,
                                 .piece = Piece::kOffer,
                                 .team = static_cast<uint8_t>(number_)};
-        const SlotRange range = links_->take_slots(at.link, kSigns);
+        const SlotRange range = at.link->take_slots(kSigns);
         if (range.slot == kNoSlot) return;
-        if (!links_->write_piece(at.link, range, header, &offer, true)) return;
+        if (!at.link->write_piece(range, header, &offer, true)) return;
         at.offering &= ~(1u << stream);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory of links: the slots of each that its peer writes, and those from which this end sends.
 //
-// Where ends of pieces are looked for in memory (Links::take_tails()), no slot may look as if a
+// Where ends of pieces are looked for in memory (Link::take_tails()), no slot may look as if a
 // piece were there that has not come: neither at first, nor where data of a longer piece lay.
 #pragma once
 

@@ -8,7 +8,7 @@
 // given back by the receiver. docs/protocol/verbs.md has the states.
 //
 // A piece may come without an immediate, where the receiver looks for it in memory
-// (Links::take_tails()). Its slot is one of the shared, and the piece before it has said which, so
+// (Link::take_tails()). Its slot is one of the shared, and the piece before it has said which, so
 // that there is one place to look at; its number, which is placed last, says that it is there.
 // Pieces are taken in the order in which they were written, with and without immediates.
 //
@@ -17,7 +17,7 @@
 // several there are fewer, so unexpected pieces, for which no receive was posted, are *buffered*
 // before own slots run short: copied into memory that their stream has for one such piece. The
 // stream has no own slot then until that has been read. The reader tells by a piece in the stream
-// of signs (links.cpp).
+// of signs (link.cpp).
 //
 // A piece of a message that goes on may fill several shared slots that lie next to each other: one
 // write, one immediate, one header at the end of the last of them.

@@ -86,7 +86,7 @@ class Process {
                 std::move(verbs.device(at).make_endpoint(need).value()), verbs, kMtuBytes, 1,
                 false);
         }
-        ASSERT_TRUE(ends[0]->connect(0, verbs.device(1).port(), ends[1]->card(0)));
+        ASSERT_TRUE(ends[0]->at(0).connect(verbs.device(1).port(), ends[1]->at(0).card()));
         kept->links = std::move(ends[0]);
         all.push_back(kept);
         network_of(context->networks()).keep_links(kept);

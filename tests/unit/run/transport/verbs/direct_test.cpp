@@ -100,8 +100,8 @@ TEST(Direct, AnOfferOfAWrongSizeIsRefused) {
     const auto end =
         test::make_first(std::move(verbs.device(1).make_endpoint(need_of(1, kMtuBytes)).value()),
                          verbs, kMtuBytes, {0}, kDirectBytes);
-    ASSERT_TRUE(stranger->connect(0, verbs.device(1).port(), end->links()->card(0)));
-    ASSERT_TRUE(end->links()->connect(0, verbs.device(0).port(), stranger->card(0)));
+    ASSERT_TRUE(stranger->connect(0, verbs.device(1).port(), end->links()->at(0).card()));
+    ASSERT_TRUE(end->links()->at(0).connect(verbs.device(0).port(), stranger->card(0)));
     std::vector<std::byte> memory(20'000);
     Ticket sent;
     end->send(0, {.slot = 3}, memory.data(), memory.size(), sent);

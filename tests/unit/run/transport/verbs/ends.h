@@ -61,9 +61,11 @@ class Ranks {
     void connect_all() {
         for (Rank rank = 0; rank < ends.size(); ++rank) {
             for (const Rank peer : ends[rank]->peers()) {
-                EXPECT_TRUE(
-                    ends[rank]->links()->connect(pair_with(rank, peer), verbs.device(peer).port(),
-                                                 ends[peer]->links()->card(pair_with(peer, rank))));
+                EXPECT_TRUE(ends[rank]
+                                ->links()
+                                ->at(pair_with(rank, peer))
+                                .connect(verbs.device(peer).port(),
+                                         ends[peer]->links()->at(pair_with(peer, rank)).card()));
             }
         }
     }

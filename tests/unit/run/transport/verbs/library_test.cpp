@@ -64,8 +64,8 @@ class Library : public testing::Test {
                                         std::vector<Rank>{1 - i}, kDirectBytes, polls_tails_);
         }
         for (uint32_t i = 0; i < 2; ++i) {
-            const auto connected = ends_[i]->links()->connect(0, devices_[1 - i]->port(),
-                                                              ends_[1 - i]->links()->card(0));
+            const auto connected = ends_[i]->links()->at(0).connect(
+                devices_[1 - i]->port(), ends_[1 - i]->links()->at(0).card());
             ASSERT_TRUE(connected) << connected.error().message;
         }
     }
@@ -183,16 +183,16 @@ TEST_F(Library, AnEndIsConnectedWithItself) {
     const auto first =
         test::make_first(std::move(endpoint.value()), clock_, mtu_bytes, {0, 1}, kDirectBytes);
     Rc& own = *first;
-    auto connected = own.links()->connect(0, devices_[0]->port(), own.links()->card(0));
+    auto connected = own.links()->at(0).connect(devices_[0]->port(), own.links()->at(0).card());
     ASSERT_TRUE(connected) << connected.error().message;
     endpoint = devices_[1]->make_endpoint(need_of(1, mtu_bytes));
     ASSERT_TRUE(endpoint) << endpoint.error().message;
     const auto second =
         test::make_first(std::move(endpoint.value()), clock_, mtu_bytes, {0}, kDirectBytes);
     Rc& other = *second;
-    connected = own.links()->connect(1, devices_[1]->port(), other.links()->card(0));
+    connected = own.links()->at(1).connect(devices_[1]->port(), other.links()->at(0).card());
     ASSERT_TRUE(connected) << connected.error().message;
-    connected = other.links()->connect(0, devices_[0]->port(), own.links()->card(1));
+    connected = other.links()->at(0).connect(devices_[0]->port(), own.links()->at(1).card());
     ASSERT_TRUE(connected) << connected.error().message;
     own.use_adders(2);
     other.use_adders(2);

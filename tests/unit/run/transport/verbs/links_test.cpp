@@ -327,7 +327,7 @@ TEST(Links, WhoHasLeftIsOwedNoBye) {
     for (uint32_t& number : numbers) number = teams.join();
     for (const uint32_t number : numbers) teams.team(1, number)->close();
     teams.ends[1]->close();
-    ASSERT_TRUE(teams.run_all_until([&] { return teams.shared(0)->at(0).is_left_by_peer; }));
+    ASSERT_TRUE(teams.run_all_until([&] { return teams.shared(0)->at(0).is_left_by_peer(); }));
     for (const uint32_t number : numbers) teams.team(0, number)->close();
     EXPECT_TRUE(teams.run_all_until([&] {
         return std::ranges::all_of(

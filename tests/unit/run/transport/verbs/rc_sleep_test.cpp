@@ -51,8 +51,11 @@ class Dormitory {
             for (Rank peer = 0; peer < kSleepers; ++peer) {
                 if (peer == rank) continue;
                 const auto connected =
-                    ends[rank]->links()->connect(pair_with(rank, peer), verbs.device(peer).port(),
-                                                 ends[peer]->links()->card(pair_with(peer, rank)));
+                    ends[rank]
+                        ->links()
+                        ->at(pair_with(rank, peer))
+                        .connect(verbs.device(peer).port(),
+                                 ends[peer]->links()->at(pair_with(peer, rank)).card());
                 EXPECT_TRUE(connected);
             }
         }
