@@ -5,16 +5,16 @@
 
 namespace tutti::transport::verbs {
 
-void FirstFailure::note_pair(uint32_t pair, Rank peer, const char* why, const char* more) {
+void FirstFailure::note_pair(Rank peer, const char* why, const char* more) {
     if (is_pair()) return;
     kind_ = Kind::kPair;
     disagreement_ = {};
-    pair_ = pair;
+    pair_ = peer;
     write(peer, why, more);
 }
 
-void FirstFailure::tell_cause(uint32_t pair, Rank peer, const char* why, const char* more) {
-    if (is_pair() && pair_ == pair) write(peer, why, more);
+void FirstFailure::tell_cause(Rank peer, const char* why, const char* more) {
+    if (is_pair() && pair_ == peer) write(peer, why, more);
 }
 
 void FirstFailure::write(Rank peer, const char* why, const char* more) {

@@ -16,9 +16,9 @@ class FirstFailure {
   public:
     [[nodiscard]] bool is_pair() const { return kind_ == Kind::kPair; }
     // A pair has failed, that with this rank.
-    void note_pair(uint32_t pair, Rank peer, const char* why, const char* more);
+    void note_pair(Rank peer, const char* why, const char* more);
     // Why it has, if that is the pair that is told of.
-    void tell_cause(uint32_t pair, Rank peer, const char* why, const char* more);
+    void tell_cause(Rank peer, const char* why, const char* more);
     // Its message is not as long as the receive that it came for.
     void note_size(Rank peer, size_t sent, size_t wanted);
     // It runs another call.
@@ -45,7 +45,7 @@ class FirstFailure {
     size_t sent_bytes_ = 0;  // kSize
     size_t wanted_bytes_ = 0;
     std::array<char, 160> pair_text_{};
-    uint32_t pair_ = UINT32_MAX;  // of which it tells
+    Rank pair_ = UINT32_MAX;  // the peer of which it tells
 };
 
 }  // namespace tutti::transport::verbs

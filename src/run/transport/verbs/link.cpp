@@ -2,10 +2,10 @@
 #include "run/transport/verbs/link.h"
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cstring>
 
-#include "run/transport/verbs/rc.h"
+#include "run/transport/verbs/team_peer.h"
 
 namespace tutti::transport::verbs {
 
@@ -32,8 +32,8 @@ PairCard Link::card() const {
 const std::byte* Link::first_header(uint32_t stream) const {
     const uint32_t slot = slots_.first(stream);
     if (slot != kUnexpectedSlot) return share_.memory.header(number_, slot, false);
-    return share_.teams.at(team_of(stream))->unexpected_memory(number_, slot_of(stream)) +
-           kSlotBytes - sizeof(SlotHeader);
+    return peers_.at(team_of(stream))->unexpected_memory(slot_of(stream)) + kSlotBytes -
+           sizeof(SlotHeader);
 }
 
 // What lies there may look like later pieces' ends.
@@ -96,37 +96,19 @@ void Link::tell(uint32_t also) {
 
 // ---------------------------------------------------------------- what goes on
 
-bool Link::is_marked() const {
-    return std::ranges::any_of(marked_, [](uint64_t teams) { return teams != 0; });
-}
-
-// Teams that have nothing left to do are taken off.
-void Link::advance_teams() {
-    for (size_t word = 0; word < marked_.size(); ++word) {
-        for (uint64_t left = marked_[word]; left != 0 && !has_failed_; left &= left - 1) {
-            const auto number =
-                static_cast<uint32_t>(word * 64) + static_cast<uint32_t>(std::countr_zero(left));
-            Rc* team = share_.teams.at(number);
-            if (team && team->advance_on(number_)) continue;
-            marked_[word] &= ~(uint64_t{1} << number % 64);
-        }
-    }
-}
-
 // All have left, or the other end has, and no team here has anything to do there any more: none
 // will (is_good()).
 bool Link::is_done_with() const {
     if (share_.teams.is_closing()) return true;
-    if (!is_left_by_peer_ || is_marked()) return false;
-    return !share_.teams.any_by(
-        number_, [](const Rc& team) { return !team.has_closed() && !team.has_given_up(); });
+    if (!is_left_by_peer_ || peers_.is_marked()) return false;
+    return !peers_.any([](const TeamPeer& peer) { return peer.is_open(); });
 }
 
 void Link::advance() {
     if (!can_go()) return;
     // Behind the last word nobody needs to know what lies here.
     if (!share_.teams.is_closing()) buffer_unexpected();
-    if (!has_failed_) advance_teams();
+    peers_.advance([this](TeamPeer& peer) { return has_failed_ || peer.advance(); });
     if (has_failed_ || last_number_ != 0 || !slots_.writes().may_begin()) return;
     if (is_done_with()) {
         tell(kIsLast);
@@ -173,14 +155,14 @@ void Link::take_piece(uint32_t slot) {
         return;
     }
     slots_.hear(header.freed);
-    Rc* team = share_.teams.at(header.team, number_);
+    TeamPeer* peer = peers_.at(header.team);
     if (header.piece == Piece::kBye) {
-        if (team) team->hear_bye(number_);
+        if (peer) peer->hear_bye();
         release(kSigns);
     } else if (header.piece == Piece::kUnexpected) {
         if (!take_notes(header, end)) fail("a note of buffered pieces came out of turn");
-    } else if (team) {
-        team->take_piece(number_, header, end);
+    } else if (peer) {
+        peer->take_piece(header, end);
     } else {
         release(stream_of(header));
     }
@@ -241,8 +223,7 @@ void Link::buffer_unexpected() {
             if (slot == kNoSlot) break;
             const uint32_t stream = slots_.stream_in(slot);
             const std::byte* end = share_.memory.header(number_, slot, false) + sizeof(SlotHeader);
-            std::byte* unexpected =
-                share_.teams.at(team_of(stream))->unexpected_memory(number_, slot_of(stream));
+            std::byte* unexpected = peers_.at(team_of(stream))->unexpected_memory(slot_of(stream));
             std::memcpy(unexpected, end - kSlotBytes, kSlotBytes);
             slots_.buffer_unexpected(slot);
             notes[count] = {stream, 0};
@@ -273,16 +254,12 @@ bool Link::fail(const char* why, const char* more) {
     if (has_failed_) return false;
     has_failed_ = true;
     bool is_told = false;
-    for (uint32_t number = 0; number < share_.teams.count(); ++number) {
-        if (Rc* team = share_.teams.at(number, number_)) is_told |= team->fail(number_, why, more);
-    }
+    peers_.for_all([&](TeamPeer& peer) { is_told |= peer.fail(why, more); });
     return is_told;
 }
 
 void Link::tell_cause(const char* why, const char* more) {
-    for (uint32_t number = 0; number < share_.teams.count(); ++number) {
-        if (Rc* team = share_.teams.at(number, number_)) team->tell_cause(number_, why, more);
-    }
+    peers_.for_all([&](TeamPeer& peer) { peer.tell_cause(why, more); });
 }
 
 // ---------------------------------------------------------------- before a sleep, and now and then
@@ -291,16 +268,15 @@ bool Link::awaits_completion() const {
     if (!can_go()) return false;
     if (share_.teams.is_closing() || !slots_.writes().may_begin()) return true;
     if (slots_.has_to_tell_unexpected() && slots_.awaits_completion(kSigns)) return true;
-    return share_.teams.any_by(number_,
-                               [this](const Rc& team) { return team.awaits_completion(number_); });
+    return peers_.any([](const TeamPeer& peer) { return peer.awaits_completion(); });
 }
 
 // By a write of no bytes, which needs nobody's attention there, and fails where its queue pair or
 // host is gone. One at a time: more are not needed to learn that.
 void Link::look() {
     if (has_failed_ || !slots_.writes().is_complete(look_number_)) return;
-    const auto is_awaited = [this](const Rc& team) { return team.is_awaiting(number_); };
-    if (!share_.teams.any_by(number_, is_awaited) || !slots_.writes().may_begin()) return;
+    const bool is_awaited = peers_.any([](const TeamPeer& peer) { return peer.is_awaiting(); });
+    if (!is_awaited || !slots_.writes().may_begin()) return;
     Write write;
     write.tells = false;
     write.is_signaled = true;

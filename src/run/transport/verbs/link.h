@@ -9,11 +9,11 @@
 // (first_failure.h).
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "run/transport/verbs/device.h"
+#include "run/transport/verbs/link_peers.h"
 #include "run/transport/verbs/link_teams.h"
 #include "run/transport/verbs/slot_memory.h"
 #include "run/transport/verbs/slots.h"
@@ -59,8 +59,9 @@ class Link {
     [[nodiscard]] const std::byte* first_header(uint32_t stream) const;
     // That piece has been read.
     void release(uint32_t stream);
+    [[nodiscard]] LinkPeers& peers() { return peers_; }
     // The team has something to do there whenever the link goes on.
-    void mark(uint32_t team) { marked_[team / 64] |= uint64_t{1} << team % 64; }
+    void mark(uint32_t team) { peers_.mark(team); }
     void advance();
     // See Slots::take().
     SlotRange take_slots(uint32_t stream, uint32_t wanted = 1, bool tells = false);
@@ -91,9 +92,7 @@ class Link {
     bool post(const Write& write);
     void tell(uint32_t also);
     void buffer_unexpected();
-    [[nodiscard]] bool is_marked() const;
     [[nodiscard]] bool is_done_with() const;
-    void advance_teams();
     void arrive(uint32_t immediate);
     void take_piece(uint32_t slot);
     bool take_notes(const SlotHeader& header, const std::byte* end);
@@ -101,7 +100,7 @@ class Link {
     const LinkShare& share_;
     const uint32_t number_;
     Slots slots_;
-    std::array<uint64_t, kTeamsMax / 64> marked_{};  // teams, by bits
+    LinkPeers peers_;
     uint64_t look_number_ = 0;
     uint64_t last_number_ = 0;  // 0: not sent yet
     bool is_connected_ = false;

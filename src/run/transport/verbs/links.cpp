@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "base/assert.h"
-#include "run/transport/verbs/rc.h"
+#include "run/transport/verbs/link_team.h"
 
 namespace tutti::transport::verbs {
 namespace {
@@ -36,12 +36,15 @@ Links::Links(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_byte
 
 Links::~Links() = default;
 
-void Links::join(Rc& team, uint32_t number) {
-    for (Link& link : links_) link.slots().reserve_teams(number + 1);
-    share_.teams.join(team, number);
+void Links::join(const LinkTeam& team) {
+    for (Link& link : links_) {
+        link.slots().reserve_teams(team.number() + 1);
+        link.peers().reserve(team.number() + 1);
+    }
+    share_.teams.join(team);
 }
 
-void Links::leave(Rc& team) {
+void Links::leave(const LinkTeam& team) {
     share_.teams.leave(team);
     advance_all();
 }
@@ -50,12 +53,12 @@ void Links::advance_all() {
     for (Link& link : links_) link.advance();
 }
 
-void Links::fail(Rc& team) {
+void Links::fail(const LinkTeam& team) {
     if (share_.teams.fail(team)) advance_all();
 }
 
 // What it had there may be what others wait for.
-void Links::forget(Rc& team) {
+void Links::forget(const LinkTeam& team) {
     if (share_.teams.forget(team)) advance_all();
 }
 

@@ -18,7 +18,7 @@
 
 namespace tutti::transport::verbs {
 
-class Rc;
+class LinkTeam;
 
 // What links to so many others need.
 Need need_of(uint32_t links, uint32_t mtu_bytes);
@@ -45,12 +45,12 @@ class Links {
 
     // Allocates; from here on pieces of that number may come. leave(): none of its own are sent any
     // more. fail(): nobody waits for it. forget(): nor is there anybody to take any.
-    void join(Rc& team, uint32_t number);
-    void leave(Rc& team);
-    void fail(Rc& team);
-    void forget(Rc& team);
+    void join(const LinkTeam& team);
+    void leave(const LinkTeam& team);
+    void fail(const LinkTeam& team);
+    void forget(const LinkTeam& team);
     // As LinkTeams has it; of the last teams, until what was sent is at the others'.
-    [[nodiscard]] bool has_others(const Rc& team) const {
+    [[nodiscard]] bool has_others(const LinkTeam& team) const {
         return teams().is_closing() ? !has_left() : teams().has_others(team);
     }
     // What has been sent is at the others', as far as they are there and still want it.

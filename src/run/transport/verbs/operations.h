@@ -19,7 +19,20 @@ namespace tutti::transport::verbs {
 // than would keep other messages to that peer waiting for long.
 inline constexpr size_t kWritesAtOnce = 4;
 
-// How far a message is that goes straight into the receiver's memory.
+// How far a long message is that goes straight from the sender's memory into the receiver's. No
+// copy; each end registers its memory for this message alone, but what is exposed (exposures.h): of
+// memory that is unmapped a program has no reliable word, so nothing is remembered.
+//
+//   sender (peer_sends.h)                      receiver (peer_receives.h)
+//   kAnnounced: word, size       -- slot -->   compares them with its receive, once that is posted;
+//                                              registers its memory
+//   compares the size          <-- slot --     Offer: address and key
+//   registers, writes            -- data -->
+//   kWhole                       -- slot -->   gives up the registration: the message has come
+//   gives up the registration once the writes are complete: the message is sent
+//
+// Where either end cannot register, the data follow by slots. Offers go by the stream of signs, so
+// they wait for nothing that nobody reads.
 enum class Direct : uint8_t {
     kNo,         // it goes by slots
     kWanted,     // of a send: nobody knows yet
@@ -55,6 +68,12 @@ struct Operation {
     std::array<uint64_t, kWritesAtOnce> writes{};  // their numbers
 
     [[nodiscard]] bool is_registered() const { return lease.region.handle != nullptr; }
+    // Nobody waits for it any more.
+    void call_off() {
+        if (ticket) ticket->state = State::kFailed;
+        ticket = nullptr;
+        is_given_up = true;
+    }
 };
 
 // Operations in the order in which they were posted.
@@ -85,6 +104,34 @@ struct Line {
         while (at && at->ticket != &ticket) at = at->next;
         return at;
     }
+};
+
+// A line for each stream of a team with a peer.
+class StreamLines {
+  public:
+    // Those that are not empty, by bits.
+    [[nodiscard]] uint32_t busy() const { return busy_; }
+    [[nodiscard]] Operation* first(uint32_t stream) const { return lines_[stream].first; }
+    [[nodiscard]] Operation* find(uint32_t stream, const Ticket& ticket) const {
+        return lines_[stream].find(ticket);
+    }
+    void append(uint32_t stream, Operation* operation) {
+        lines_[stream].append(operation);
+        busy_ |= 1u << stream;
+    }
+    Operation* pop(uint32_t stream) {
+        Operation* operation = lines_[stream].pop();
+        if (!lines_[stream].first) busy_ &= ~(1u << stream);
+        return operation;
+    }
+    void remove(uint32_t stream, Operation* operation) {
+        lines_[stream].remove(operation);
+        if (!lines_[stream].first) busy_ &= ~(1u << stream);
+    }
+
+  private:
+    std::array<Line, kSlotsMax> lines_;
+    uint32_t busy_ = 0;
 };
 
 class OperationPool {

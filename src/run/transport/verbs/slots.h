@@ -47,7 +47,7 @@ namespace tutti::transport::verbs {
 inline constexpr uint32_t kSlots = 30;
 // Those of messages' streams; of a team's first stream the first, if it is free.
 inline constexpr uint32_t kOwnSlots = kSlotsMax;
-// That of signs: offers (rc_direct.cpp), and what was buffered. They are read as they come.
+// That of signs: offers (operations.h), and what was buffered. They are read as they come.
 inline constexpr uint32_t kSignSlot = kOwnSlots;
 inline constexpr uint32_t kFirstShared = kSignSlot + 1;
 static_assert(kSlots > kFirstShared, "some are shared");

@@ -14,10 +14,10 @@ TEST(FirstFailure, ThePairThatFailedFirstStays) {
     EXPECT_TRUE(failure.disagreement().is_short);
     failure.note_word(4, {});
     EXPECT_EQ(failure.disagreement().peer, 3u) << "the first disagreement";
-    failure.note_pair(1, 5, "it is flushed", "");
+    failure.note_pair(5, "it is flushed", "");
     EXPECT_EQ(failure.text(), "RDMA to rank 5 failed: it is flushed");
     EXPECT_FALSE(failure.disagreement().is_there);
-    failure.note_pair(2, 6, "another one", "");
+    failure.note_pair(6, "another one", "");
     failure.note_count();
     failure.clear_disagreement();
     EXPECT_TRUE(failure.is_pair());
@@ -26,12 +26,12 @@ TEST(FirstFailure, ThePairThatFailedFirstStays) {
 
 TEST(FirstFailure, TheCauseIsToldOfThatPairAlone) {
     FirstFailure failure;
-    failure.tell_cause(1, 5, "nobody", "");
+    failure.tell_cause(5, "nobody", "");
     EXPECT_EQ(failure.text(), "");
-    failure.note_pair(1, 5, "it is flushed", "");
-    failure.tell_cause(2, 6, "its port is down", "");
+    failure.note_pair(5, "it is flushed", "");
+    failure.tell_cause(6, "its port is down", "");
     EXPECT_EQ(failure.text(), "RDMA to rank 5 failed: it is flushed");
-    failure.tell_cause(1, 5, "its port is down", " (status 12)");
+    failure.tell_cause(5, "its port is down", " (status 12)");
     EXPECT_EQ(failure.text(), "RDMA to rank 5 failed: its port is down (status 12)");
     failure.forget();
     EXPECT_EQ(failure.text(), "");

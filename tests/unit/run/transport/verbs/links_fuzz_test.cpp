@@ -77,7 +77,8 @@ class Mail {
         // Without a look: that would be one more than sleepers have.
         ASSERT_TRUE(comes_true([&] {
             return std::ranges::all_of(numbers, [&](uint32_t number) {
-                return teams.team(0, number)->has_parted() && teams.team(1, number)->has_parted();
+                return teams.team(0, number)->team().has_parted() &&
+                       teams.team(1, number)->team().has_parted();
             });
         })) << "a bye is missing";
         for (const uint32_t number : numbers) remove(number);

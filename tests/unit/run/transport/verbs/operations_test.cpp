@@ -30,6 +30,26 @@ TEST(Line, KeepsItsOrderWhateverIsRemoved) {
     EXPECT_EQ(line.pop(), &all[0]);
 }
 
+TEST(StreamLines, KnowWhichAreNotEmpty) {
+    std::array<Operation, 3> all;
+    Ticket ticket;
+    all[1].ticket = &ticket;
+    StreamLines lines;
+    lines.append(2, &all[0]);
+    lines.append(2, &all[1]);
+    lines.append(5, &all[2]);
+    EXPECT_EQ(lines.busy(), 1u << 2 | 1u << 5);
+    EXPECT_EQ(lines.find(2, ticket), &all[1]);
+    EXPECT_EQ(lines.find(5, ticket), nullptr);
+    EXPECT_EQ(lines.pop(2), &all[0]);
+    EXPECT_EQ(lines.busy(), 1u << 2 | 1u << 5);
+    lines.remove(2, &all[1]);
+    EXPECT_EQ(lines.busy(), 1u << 5);
+    EXPECT_EQ(lines.pop(5), &all[2]);
+    EXPECT_EQ(lines.busy(), 0u);
+    EXPECT_EQ(lines.first(5), nullptr);
+}
+
 TEST(OperationPool, GivesOutEachOnceAndAnew) {
     OperationPool pool;
     std::set<Operation*> taken;

@@ -8,6 +8,10 @@
 
 #include "run/transport/verbs/counted_receives.h"
 #include "run/transport/verbs/exposures.h"
+#include "run/transport/verbs/link.h"
+#include "run/transport/verbs/link_peers.h"
+#include "run/transport/verbs/team_peer.h"
+#include "run/transport/verbs/team_share.h"
 
 namespace tutti::transport::verbs {
 namespace {
@@ -175,6 +179,83 @@ TEST_F(CountedReceivesTest, ThoseOfAPairFailWithIt) {
     EXPECT_TRUE(counted_.is_waiting(2));
     EXPECT_TRUE(counted_.cancel(tickets_[1]));
     EXPECT_FALSE(counted_.cancel(tickets_[1]));
+}
+
+// Two teams with a peer each, by one link.
+class LinkPeersTest : public testing::Test {
+  protected:
+    LinkPeersTest() { peers_.reserve(2); }
+    // The teams that are asked whether they have more to do, which all of them say if `more`.
+    std::vector<const TeamPeer*> asked(bool more) {
+        std::vector<const TeamPeer*> found;
+        peers_.advance([&](const TeamPeer& peer) {
+            found.push_back(&peer);
+            return more;
+        });
+        return found;
+    }
+
+    StubRc endpoint_;
+    LinkShare links_{endpoint_, SlotMemory({}), kSlotBytes, false, {}};
+    Link link_{links_, 0};
+    TeamShare first_{endpoint_, 0, 0, 1};
+    TeamShare second_{endpoint_, 1, 0, 1};
+    TeamPeer of_first_{first_, 0, 7, link_, nullptr};
+    TeamPeer of_second_{second_, 0, 3, link_, nullptr};
+    LinkPeers peers_;
+};
+
+TEST_F(LinkPeersTest, ThoseThatAreMarkedAreAskedUntilNothingIsLeft) {
+    using All = std::vector<const TeamPeer*>;
+    peers_.join(0, of_first_);
+    peers_.join(1, of_second_);
+    EXPECT_EQ(asked(true), All{});
+    peers_.mark(1);
+    EXPECT_EQ(asked(true), All{&of_second_});
+    peers_.mark(0);
+    EXPECT_EQ(asked(false), (All{&of_first_, &of_second_}));
+    EXPECT_FALSE(peers_.is_marked());
+}
+
+TEST_F(LinkPeersTest, ATeamThatIsGoneIsAskedNothing) {
+    peers_.join(0, of_first_);
+    peers_.join(1, of_second_);
+    peers_.mark(1);
+    peers_.forget(1);
+    EXPECT_EQ(peers_.at(1), nullptr);
+    EXPECT_EQ(peers_.at(2), nullptr) << "it was never here";
+    EXPECT_FALSE(peers_.any([&](const TeamPeer& peer) { return &peer == &of_second_; }));
+    EXPECT_TRUE(peers_.any([&](const TeamPeer& peer) { return &peer == &of_first_; }));
+    EXPECT_TRUE(asked(true).empty());
+    EXPECT_FALSE(peers_.is_marked());
+}
+
+// Of each stream the first message alone may be under way from memory to memory.
+TEST(TeamShare, WhatIsWrittenFromStaysRegisteredWhenAllElseIsDropped) {
+    StubRc endpoint;
+    TeamShare share(endpoint, 0, 1, 1);
+    StreamLines lines;
+    std::array<Ticket, 4> tickets;
+    std::array<std::byte, 64> memory{};
+    for (uint32_t i = 0; i < 4; ++i) {
+        tickets[i].state = State::kPending;
+        Operation* operation = share.pool.take();
+        operation->ticket = &tickets[i];
+        lines.append(i < 3 ? 0 : 1, operation);
+    }
+    Operation* writing = lines.first(0);
+    writing->lease = share.exposures.lease_source(memory.data(), memory.size());
+    ASSERT_TRUE(writing->is_registered());
+    share.drop_but_registered(lines);
+    for (const Ticket& ticket : tickets) EXPECT_EQ(ticket.state, State::kFailed);
+    EXPECT_EQ(lines.busy(), 1u);
+    EXPECT_EQ(lines.first(0), writing);
+    EXPECT_EQ(writing->next, nullptr);
+    EXPECT_EQ(writing->ticket, nullptr);
+    EXPECT_EQ(endpoint.registered.size(), 1u);
+    share.drop(lines);
+    EXPECT_EQ(lines.busy(), 0u);
+    EXPECT_TRUE(endpoint.registered.empty());
 }
 
 }  // namespace
