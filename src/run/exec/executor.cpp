@@ -10,103 +10,27 @@ namespace tutti::exec {
 namespace {
 
 using sched::Block;
-using sched::kLanesInFlightMax;
 using sched::Operation;
 using sched::OperationKind;
-static_assert(kLanesInFlightMax == transport::kRecoverySlot);
+static_assert(sched::kLanesInFlightMax == transport::kRecoverySlot);
 static_assert(sched::kBlockBytesMax == transport::kMessageBytesMax);
-
-// Less than a page is copied by any fabric.
-constexpr uint64_t kExposedBytesMin = 4096;
-
-constexpr uint64_t all_of(uint32_t count) {
-    return count == sched::kRoundOpsMax ? ~uint64_t{0} : sched::after_op(count) - 1;
-}
 
 }  // namespace
 
-// ---- memory ------------------------------------------------------------------------------------
-
 Result<Done> Executor::State::reserve(const sched::Extent& wanted, uint64_t scratch_bytes_max) {
     // After a failure the network may still write where it was told to: nothing is moved then.
-    if (has_failed) return Error{ErrorCode::kSystem, error};
-    TUTTI_ASSERT(lanes_left == 0, "memory is not moved under a call");
-    TUTTI_ASSERT(wanted.lanes_in_flight <= kLanesInFlightMax, "a lane in flight has a slot");
-    const uint64_t lanes = std::min<uint64_t>(wanted.lanes_in_flight, wanted.lanes);
-    const uint64_t bytes = lanes * aligned(wanted.scratch_bytes);
-    if (bytes > scratch_bytes_max) {
-        return Error{ErrorCode::kMemory, "a schedule wants " + std::to_string(bytes) +
-                                             " bytes of scratch memory, " +
-                                             std::to_string(scratch_bytes_max) + " are allowed"};
-    }
-    if (bytes > scratch_bytes) {
-        auto* memory = static_cast<std::byte*>(
-            ::operator new[](bytes, std::align_val_t{kScratchAlign}, std::nothrow));
-        if (!memory) {
-            return Error{ErrorCode::kMemory,
-                         "no memory for " + std::to_string(bytes) + " bytes of scratch"};
-        }
-        conceal_scratch();
-        scratch.reset(memory);
-        scratch_bytes = bytes;
-    }
-    // Also where a former try ended here.
-    if (scratch && !is_scratch_exposed) {
-        network.expose({scratch.get(), scratch_bytes}, transport::Memory::kScratch);
-        is_scratch_exposed = true;
-    }
-    while (slots.size() < lanes) slots.push_back(std::make_unique<Slot>());
-    const size_t operations = slots.size() * 2 * sched::kRoundOpsMax;
+    if (context.has_failed) return Error{ErrorCode::kSystem, context.error};
+    TUTTI_ASSERT(context.slots.is_over(), "memory is not moved under a call");
+    auto reserved = context.buffers.reserve(LaneSlots::lanes_in_flight(wanted),
+                                            wanted.scratch_bytes, scratch_bytes_max);
+    if (!reserved) return reserved;
+    context.slots.reserve(wanted);
+    const size_t operations = context.slots.operations_max();
     messages.reserve(operations);
     work.reserve(operations);
     node_ready.reserve(operations);
     multicasts.ready.reserve(operations);
-    if (!user_space) user_space = std::make_unique<std::byte[]>(kUserBytes);
-    return Done{};
-}
-
-void Executor::State::conceal_scratch() {
-    if (is_scratch_exposed) network.conceal({scratch.get(), scratch_bytes});
-    is_scratch_exposed = false;
-}
-
-// The caller's, for the time of the call alone. An input within the output is exposed with that.
-void Executor::State::expose_arguments() {
-    if (arguments.output && arguments.output_bytes >= kExposedBytesMin) {
-        exposed_output = {arguments.output, arguments.output_bytes};
-        network.expose(exposed_output, transport::Memory::kOutput);
-    }
-    if (!arguments.input || arguments.input_bytes < kExposedBytesMin) return;
-    const auto begin = reinterpret_cast<uintptr_t>(arguments.input);
-    const auto output = reinterpret_cast<uintptr_t>(exposed_output.data());
-    if (begin - output < exposed_output.size()) return;
-    // Nobody writes input.
-    exposed_input = {const_cast<std::byte*>(arguments.input), arguments.input_bytes};
-    network.expose(exposed_input, transport::Memory::kInput);
-}
-
-void Executor::State::conceal_arguments() {
-    for (std::span<std::byte>* exposed : {&exposed_input, &exposed_output}) {
-        if (!exposed->empty()) network.conceal(*exposed);
-        *exposed = {};
-    }
-}
-
-std::byte* Executor::State::at(const Slot& slot, const Block& block) const {
-    if (block.bytes == 0) return nullptr;
-    switch (block.buffer) {
-        case sched::Buffer::kInput:
-            // Nobody writes input (check/prove); operations name all blocks alike.
-            return const_cast<std::byte*>(arguments.input) + block.offset;
-        case sched::Buffer::kOutput:
-            return arguments.output + block.offset;
-        case sched::Buffer::kScratch:
-            TUTTI_ASSERT(block.offset + block.bytes <= extent.scratch_bytes, "within the scratch");
-            return slot.scratch + block.offset;
-        case sched::Buffer::kNone:
-            break;
-    }
-    return nullptr;
+    return reserved;
 }
 
 // ---- lanes and rounds --------------------------------------------------------------------------
@@ -120,81 +44,38 @@ void Executor::State::start_lanes() {
     multicasts.next = multicasts.first = 0;
     multicasts.complete = 0;
     multicasts.ready.clear();
-    lanes_left = extent.lanes;
-    extent.lanes_in_flight =
-        static_cast<uint32_t>(std::min<uint64_t>(extent.lanes_in_flight, extent.lanes));
-    const uint64_t stride = aligned(extent.scratch_bytes);
-    TUTTI_ASSERT(extent.lanes_in_flight <= slots.size(), "reserved for this extent");
-    TUTTI_ASSERT(extent.lanes_in_flight * stride <= scratch_bytes, "reserved for this extent");
-    for (uint32_t i = 0; i < extent.lanes_in_flight; ++i) {
-        slots[i]->scratch = stride ? scratch.get() + i * stride : nullptr;
-        begin_lane(*slots[i], i);
-        advance(i);
+    for (uint32_t i = 0; i < context.slots.lanes_in_flight(); ++i) {
+        const auto slot = static_cast<uint8_t>(i);
+        context.slots.begin_lane(slot);
+        advance(slot);
     }
-}
-
-void Executor::State::begin_lane(Slot& slot, uint64_t lane) {
-    slot.lane = lane;
-    slot.base = 0;
-    slot.meet.neighbours = 0;
-    load(slot, 0);
-    load(slot, 1);
-}
-
-void Executor::State::load(Slot& slot, uint64_t round) {
-    Window& window = slot.windows[round % 2];
-    if (round < extent.rounds) {
-        program->read(slot.lane, round, window.round);
-    } else {
-        window.round.clear();
-    }
-    window.all = all_of(window.round.size());
-    window.begun = 0;
-    window.done = 0;
 }
 
 // Begins whatever may begin in a slot, round after round and lane after lane.
-void Executor::State::advance(uint32_t slot_index) {
-    Slot& slot = *slots[slot_index];
+void Executor::State::advance(uint8_t slot) {
     while (true) {
-        const auto older_index = static_cast<uint8_t>(slot.base % 2);
-        const auto newer_index = static_cast<uint8_t>(1 - older_index);
-        const Ref ref{static_cast<uint8_t>(slot_index), older_index, 0};
-        Window& older = slot.windows[older_index];
-        for (uint64_t rest = older.all & ~older.begun; rest != 0; rest &= rest - 1) {
-            begin({ref.slot, older_index, static_cast<uint8_t>(std::countr_zero(rest))});
-        }
-        if (older.done == older.all) {
-            end_letters(slot, older.round);
-            ++slot.base;
-            if (slot.base < extent.rounds) {
-                load(slot, slot.base + 1);
-                continue;
-            }
-            --lanes_left;
-            const uint64_t next = slot.lane + extent.lanes_in_flight;
-            if (next >= extent.lanes) return check_end();
-            begin_lane(slot, next);
-            continue;
-        }
-        Window& newer = slot.windows[newer_index];
-        const uint64_t missing = older.all & ~older.done;
-        for (uint64_t rest = newer.all & ~newer.begun; rest != 0; rest &= rest - 1) {
-            const auto i = static_cast<uint8_t>(std::countr_zero(rest));
-            if ((newer.round[i].after & missing) == 0) begin({ref.slot, newer_index, i});
-        }
-        return;
+        begin_all(context.slots.take_older(slot));
+        const Window& older = context.slots.older(slot);
+        if (!older.is_over()) break;
+        end_letters(context.slots.slot(slot), older.round);
+        if (!context.slots.go_on(slot)) return check_end();
+    }
+    begin_all(context.slots.take_newer(slot));
+}
+
+void Executor::State::begin_all(const LaneSlots::Beginning& beginning) {
+    for (uint64_t rest = beginning.operations; rest != 0; rest &= rest - 1) {
+        begin(beginning.any.with(static_cast<uint32_t>(std::countr_zero(rest))));
     }
 }
 
 // The next call's numbers follow on those that this one was said to have.
 void Executor::State::check_end() const {
-    TUTTI_ASSERT(lanes_left > 0 || multicasts.next == extent.multicasts,
+    TUTTI_ASSERT(!context.slots.is_over() || multicasts.next == multicasts_wanted,
                  "a program has as many multicasts as its extent says");
 }
 
 void Executor::State::begin(Ref ref) {
-    window_of(ref).begun |= sched::after_op(ref.index);
     const OperationKind kind = operation_of(ref).kind;
     if (sched::is_message(kind)) return post(ref);
     if (sched::is_multicast(kind)) return queue_multicast(ref);
@@ -209,7 +90,7 @@ void Executor::State::begin(Ref ref) {
     work.push(ref);
 }
 
-void Executor::State::set_done(Ref ref) { window_of(ref).done |= sched::after_op(ref.index); }
+void Executor::State::set_done(Ref ref) { context.slots.set_done(ref); }
 
 void Executor::State::complete(Ref ref) {
     set_done(ref);
@@ -218,15 +99,10 @@ void Executor::State::complete(Ref ref) {
 
 // ---- messages ----------------------------------------------------------------------------------
 
-transport::MessageId Executor::State::id_of(const Slot& slot, Ref ref) {
-    const Operation& operation = operation_of(ref);
-    const bool meets = operation.kind == OperationKind::kMeetWith && slot.meet.is_by_multicast;
-    return {call,
-            static_cast<uint32_t>(slot.lane),
-            meets ? slot.meet.slot : ref.slot,
-            operation.message,
-            word,
-            operation.is_counted};
+transport::MessageId Executor::State::id_of(Ref ref) const {
+    const bool is_neighbour = operation_of(ref).kind == OperationKind::kMeetWith;
+    const Meet& meet = context.slots.slot_of(ref).meet;
+    return context.id_of(ref, is_neighbour && meet.is_by_multicast ? meet.slot : ref.slot);
 }
 
 // Of a receive.
@@ -237,23 +113,22 @@ const Block& Executor::State::target_of(const Operation& operation) {
 }
 
 void Executor::State::post(Ref ref) {
-    const Slot& slot = slot_of(ref);
     const Operation& operation = operation_of(ref);
     Task& task = task_of(ref);
     task.worked_bytes = 0;
-    const transport::MessageId id = id_of(slot, ref);
+    const transport::MessageId id = id_of(ref);
     if (operation.kind == OperationKind::kSend) {
-        network.send(operation.peer, id, at(slot, operation.left), operation.left.bytes,
-                     task.ticket);
+        context.network.send(operation.peer, id, at(ref, operation.left), operation.left.bytes,
+                             task.ticket);
     } else {
         const Block& block = target_of(operation);
-        network.recv(operation.peer, id, at(slot, block), block.bytes, task.ticket);
+        context.network.recv(operation.peer, id, at(ref, block), block.bytes, task.ticket);
     }
     if (task.ticket.state != transport::State::kDone) {
         messages.push_back(ref);
         return;
     }
-    is_untouched = false;
+    context.is_untouched = false;
     if (operation.kind == OperationKind::kRecvReduce) {
         work.push(ref);
     } else {
@@ -262,7 +137,7 @@ void Executor::State::post(Ref ref) {
 }
 
 void Executor::State::arrived(Ref ref) {
-    is_untouched = false;
+    context.is_untouched = false;
     if (operation_of(ref).kind == OperationKind::kRecvReduce) {
         work.push(ref);
     } else {
@@ -274,7 +149,7 @@ void Executor::State::arrived(Ref ref) {
 transport::State Executor::State::test_message(Ref ref) {
     const OperationKind kind = operation_of(ref).kind;
     if (kind == OperationKind::kFeed) return test_feed(ref);
-    if (kind != OperationKind::kMeetWith) return network.test(task_of(ref).ticket);
+    if (kind != OperationKind::kMeetWith) return context.network.test(task_of(ref).ticket);
     return feeds(ref) ? test_fed(ref) : test_neighbour(ref);
 }
 
@@ -282,8 +157,8 @@ transport::State Executor::State::test_message(Ref ref) {
 // begins another.
 bool Executor::State::poll_messages() {
     bool has_moved = false;
-    has_fed = false;
-    if (!messages.empty()) network.poll();
+    context.has_stirred = false;
+    if (!messages.empty()) context.network.poll();
     size_t i = 0;
     for (size_t left = messages.size(); left > 0; --left) {
         const Ref ref = messages[i];
@@ -293,8 +168,7 @@ bool Executor::State::poll_messages() {
             continue;
         }
         if (state == transport::State::kFailed) {
-            if (!has_failed) error = network.error();
-            has_failed = true;
+            context.fail(context.network.error());
             return true;
         }
         has_moved = true;
@@ -302,7 +176,7 @@ bool Executor::State::poll_messages() {
         messages.pop_back();
         arrived(ref);
     }
-    return has_moved || has_fed;
+    return has_moved || context.has_stirred;
 }
 
 // ---- Executor ----------------------------------------------------------------------------------
@@ -312,13 +186,13 @@ Executor::Executor(node::Team* node, transport::Transport& network, transport::M
 Executor::~Executor() = default;
 
 void Executor::set_route(transport::Multicast* route) {
-    TUTTI_ASSERT(state_->lanes_left == 0, "between calls");
+    TUTTI_ASSERT(state_->context.slots.is_over(), "between calls");
     state_->route = route;
     state_->multicasts.base = 0;
-    state_->extent.multicasts = 0;  // of the last call: no numbers of this route
+    state_->multicasts_wanted = 0;  // of the last call: no numbers of this route
 }
 
-void Executor::set_clock(Clock& clock) { state_->clock = &clock; }
+void Executor::set_clock(Clock& clock) { state_->context.clock = &clock; }
 
 Result<Done> Executor::reserve(const sched::Extent& extent, uint64_t scratch_bytes_max) {
     return state_->reserve(extent, scratch_bytes_max);
@@ -327,33 +201,31 @@ Result<Done> Executor::reserve(const sched::Extent& extent, uint64_t scratch_byt
 void Executor::start(const sched::Program& program, uint32_t call, const Arguments& arguments,
                      const transport::CallWord& word) {
     State& state = *state_;
-    if (state.has_failed) return;
-    TUTTI_ASSERT(state.lanes_left == 0, "one call at a time");
-    state.program = &program;
-    state.multicasts.base += state.extent.multicasts;
-    state.extent = program.extent();
-    state.is_untouched = true;
-    state.call = call;
-    state.word = word;
-    state.arguments = arguments;
-    state.expose_arguments();
+    CallContext& context = state.context;
+    if (context.has_failed) return;
+    const sched::Extent extent = program.extent();
+    state.multicasts.base += state.multicasts_wanted;
+    state.multicasts_wanted = extent.multicasts;
+    context.start(call, word);
+    context.slots.start(program);
+    context.buffers.start(arguments, context.slots.lanes_in_flight(), extent.scratch_bytes);
     state.start_lanes();
 }
 
 Step Executor::step() {
     State& state = *state_;
-    if (state.has_failed) return Step::kFailed;
+    if (state.context.has_failed) return Step::kFailed;
     // Some MPIs give the processor away with each test that finds nothing.
     const bool seeks_only = state.seeks_only();
     bool has_moved = seeks_only && state.step_multicasts();
-    if (!state.has_failed) has_moved |= state.poll_messages();
-    if (!state.has_failed && !seeks_only) has_moved |= state.step_multicasts();
-    if (state.has_failed) return Step::kFailed;
+    if (!state.context.has_failed) has_moved |= state.poll_messages();
+    if (!state.context.has_failed && !seeks_only) has_moved |= state.step_multicasts();
+    if (state.context.has_failed) return Step::kFailed;
     has_moved |= state.step_node();
     has_moved |= state.step_work();
-    if (state.lanes_left == 0) {
-        state.conceal_arguments();
-        if (state.clock) state.left_ns = state.clock->now_ns();
+    if (state.context.slots.is_over()) {
+        state.context.buffers.conceal_arguments();
+        if (state.context.clock) state.left_ns = state.context.clock->now_ns();
         return Step::kDone;
     }
     return has_moved ? Step::kAdvanced : Step::kBlocked;
@@ -361,29 +233,28 @@ Step Executor::step() {
 
 // Messages stand in the order of their posting: none has been completed.
 transport::State Executor::State::withdraw() {
-    TUTTI_ASSERT(is_untouched, "nothing of it is lost");
+    TUTTI_ASSERT(context.is_untouched, "nothing of it is lost");
     while (!messages.empty()) {
         const Ref ref = messages.front();
-        const Slot& slot = slot_of(ref);
         const Operation& operation = operation_of(ref);
         if (operation.kind != OperationKind::kRecv) return transport::State::kFailed;
         const transport::State set =
-            network.withdraw_receive(operation.peer, id_of(slot, ref), at(slot, operation.to),
-                                     operation.to.bytes, task_of(ref).ticket);
+            context.network.withdraw_receive(operation.peer, id_of(ref), at(ref, operation.to),
+                                             operation.to.bytes, task_of(ref).ticket);
         if (set != transport::State::kDone) return set;
         messages.erase(messages.begin());
     }
     if (node_busy) node::retract(*node, node_op);
     node_busy = false;
-    lanes_left = 0;
-    has_failed = false;
-    conceal_arguments();
-    network.clear_disagreement();
+    context.slots.end();
+    context.has_failed = false;
+    context.buffers.conceal_arguments();
+    context.network.clear_disagreement();
     return transport::State::kDone;
 }
 
 transport::State Executor::withdraw() { return state_->withdraw(); }
-bool Executor::is_untouched() const { return state_->is_untouched; }
+bool Executor::is_untouched() const { return state_->context.is_untouched; }
 
 void Executor::cancel() {
     State& state = *state_;
@@ -392,15 +263,14 @@ void Executor::cancel() {
         if (sched::is_meet(kind) && state.feeds(ref)) state.cancel_pieces(ref);
         const bool is_posted =
             kind != OperationKind::kFeed && !state.is_near(ref) && !state.calls_roll(ref);
-        if (is_posted) state.network.cancel(state.task_of(ref).ticket);
+        if (is_posted) state.context.network.cancel(state.task_of(ref).ticket);
     }
     state.call_off_roll();
     if (state.route) state.route->call_off();
     state.messages.clear();
-    state.conceal_arguments();
-    state.conceal_scratch();
-    if (!state.has_failed) state.error = "cancelled";
-    state.has_failed = true;
+    state.context.buffers.conceal_arguments();
+    state.context.buffers.conceal_scratch();
+    state.context.fail("cancelled");
 }
 
 std::vector<sched::Rank> Executor::waits_for() const {
@@ -445,7 +315,7 @@ bool Executor::waits_for_messages(bool or_multicasts) const {
     const State& state = *state_;
     const bool is_on_node = state.node_busy || state.has_letters;
     return !state.messages.empty() && !is_on_node && state.work.is_empty() &&
-           (or_multicasts || state.multicasts.first == state.extent.multicasts);
+           (or_multicasts || state.multicasts.first == state.multicasts_wanted);
 }
 
 node::Op* Executor::node_op() {
@@ -455,8 +325,8 @@ const node::Op* Executor::node_op() const {
     return state_->node_busy || state_->has_letters ? &state_->node_op : nullptr;
 }
 
-const Work& Executor::work() const { return state_->totals; }
-bool Executor::has_miscounted() const { return state_->has_miscounted; }
-const std::string& Executor::error() const { return state_->error; }
+const Work& Executor::work() const { return state_->context.totals; }
+bool Executor::has_miscounted() const { return state_->context.has_miscounted; }
+const std::string& Executor::error() const { return state_->context.error; }
 
 }  // namespace tutti::exec

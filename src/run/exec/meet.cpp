@@ -50,6 +50,7 @@ class Executor::State::Hall {
     // Of any operation of it.
     Hall(State& state, Ref ref)
         : state_(state),
+          ref_(ref),
           slot_(state.slot_of(ref)),
           round_(state.window_of(ref).round),
           own_(round_[slot_.meet.neighbours]) {}
@@ -58,7 +59,7 @@ class Executor::State::Hall {
     [[nodiscard]] size_t message_bytes() const { return sched::meet_message_bytes(bytes()); }
     [[nodiscard]] bool has_parent() const { return slot_.meet.neighbours > 0 && is_parent(0); }
     [[nodiscard]] std::byte* in(uint32_t neighbour) const {
-        return state_.at(slot_, round_[neighbour].to);
+        return state_.at(ref_, round_[neighbour].to);
     }
     [[nodiscard]] std::byte* out(uint32_t neighbour) const {
         return in(neighbour) + message_bytes();
@@ -71,9 +72,9 @@ class Executor::State::Hall {
     uint32_t gather(std::optional<uint32_t> but, std::byte* values) const;
     // What the two have who have each other's part, put in parentheses alike by both.
     void join(uint32_t neighbour, std::byte* value) const;
-    [[nodiscard]] std::byte* result() const { return state_.at(slot_, own_.to); }
+    [[nodiscard]] std::byte* result() const { return state_.at(ref_, own_.to); }
     // For a message: its beginning, and the value in it.
-    [[nodiscard]] std::byte* message_buffer() const { return state_.at(slot_, own_.right); }
+    [[nodiscard]] std::byte* message_buffer() const { return state_.at(ref_, own_.right); }
     [[nodiscard]] std::byte* message_value() const { return message_buffer() + sizeof(Header); }
     [[nodiscard]] sched::Rank own_rank() const { return own_.peer; }
     [[nodiscard]] sched::Rank rank_of(uint32_t neighbour) const { return round_[neighbour].peer; }
@@ -90,8 +91,8 @@ class Executor::State::Hall {
                 std::memcpy(to_, value, bytes_);
                 return;
             }
-            combine(state_.arguments.reducer, state_.user_space.get(), to_, to_, value, bytes_);
-            state_.totals.reduced_bytes += bytes_;
+            state_.context.buffers.fold(to_, to_, value, bytes_);
+            state_.context.totals.reduced_bytes += bytes_;
         }
         [[nodiscard]] bool has_any() const { return has_any_; }
 
@@ -108,6 +109,7 @@ class Executor::State::Hall {
     [[nodiscard]] Fold fold(std::byte* to) const { return {state_, to, bytes()}; }
 
     State& state_;
+    Ref ref_;
     const Slot& slot_;
     const sched::Round& round_;
     const Operation& own_;
@@ -119,7 +121,7 @@ uint32_t Executor::State::Hall::gather(std::optional<uint32_t> but, std::byte* v
     Fold before = fold(values);
     Fold behind = fold(values + bytes());
     if (has_parents) before.add(value(in(0), 0));
-    before.add(state_.at(slot_, own_.left));
+    before.add(state_.at(ref_, own_.left));
     for (uint32_t child = has_parent() ? 1 : 0; child < slot_.meet.neighbours; ++child) {
         if (child == but) continue;
         (goes_down && child > *but ? behind : before).add(value(in(child), 0));
@@ -149,11 +151,10 @@ void Executor::State::post_neighbour(Ref ref) {
     const uint64_t bit = sched::after_op(meet.neighbours++);
     meet.heard &= ~bit;
     meet.told &= ~bit;
-    const Slot& slot = slot_of(ref);
     messages.push_back(ref);
     if (is_near(ref) || meet.calls_roll) return;
-    network.recv(operation.peer, feeds(ref) ? word_id(slot, ref, 0) : id_of(slot, ref),
-                 at(slot, operation.to), operation.to.bytes / 2, task.ticket);
+    context.network.recv(operation.peer, feeds(ref) ? word_id(ref, 0) : id_of(ref),
+                         at(ref, operation.to), operation.to.bytes / 2, task.ticket);
 }
 
 // What is here already counts first: who has heard from all sends no part, but releases. A test
@@ -179,14 +180,15 @@ bool Executor::State::hears_all(Ref ref, uint32_t vain_tests) {
 
 // Before the own part goes.
 void Executor::State::look_for_parts(Ref ref) {
-    network.poll();
-    const uint64_t begin_ns = clock ? clock->now_ns() : 0;
-    const bool was_away = clock && begin_ns - left_ns >= kAwayNs;
+    context.network.poll();
+    const uint64_t begin_ns = context.clock ? context.clock->now_ns() : 0;
+    const bool was_away = context.clock && begin_ns - left_ns >= kAwayNs;
     uint32_t vain_tests = was_away ? 1 : 0;
-    if (!clock) vain_tests = slot_of(ref).meet.neighbours;
-    for (int look = 1; !hears_all(ref, vain_tests) && !has_failed; ++look) {
-        if (!was_away || look == kLooksMax || clock->now_ns() - begin_ns > kLookingNs) return;
-        network.poll();
+    if (!context.clock) vain_tests = slot_of(ref).meet.neighbours;
+    for (int look = 1; !hears_all(ref, vain_tests) && !context.has_failed; ++look) {
+        if (!was_away || look == kLooksMax || context.clock->now_ns() - begin_ns > kLookingNs)
+            return;
+        context.network.poll();
     }
 }
 
@@ -241,7 +243,7 @@ transport::State Executor::State::test_neighbour(Ref ref) {
         const transport::State state = test_heard(ref);
         if (state != transport::State::kDone) return state;
         if (hear(ref)) advance(ref.slot);
-        if (has_failed) return transport::State::kFailed;
+        if (context.has_failed) return transport::State::kFailed;
     }
     if ((meet.told & bit) == 0) {
         const bool is_over = meet.is_by_multicast && meet.release == Meet::Release::kOver;
@@ -259,9 +261,9 @@ bool Executor::State::has_unanswered(Ref ref) {
 // Its message has come. True when the kMeet is done by it.
 bool Executor::State::hear(Ref ref) {
     Meet& meet = slot_of(ref).meet;
-    is_untouched = false;
+    context.is_untouched = false;
     meet.heard |= sched::after_op(ref.index);
-    const Header header = header_of(at(slot_of(ref), operation_of(ref).to));
+    const Header header = header_of(at(ref, operation_of(ref).to));
     const auto kind = static_cast<adapt::Kind>(header.kind);
     // Its sender has found before this rank that nobody multicasts.
     const bool is_early = meet.is_by_multicast && kind == adapt::Kind::kRelease &&
@@ -269,8 +271,7 @@ bool Executor::State::hear(Ref ref) {
     if (is_early) meet.machine.fall_back();
     const auto orders = meet.machine.take(kOwnCall, kind, ref.index);
     if (orders) return follow(ref, *orders, kind == adapt::Kind::kRelease);
-    error = "a message that nobody who meets sends";
-    has_failed = true;
+    context.fail("a message that nobody who meets sends");
     return false;
 }
 
@@ -321,11 +322,11 @@ void Executor::State::tell(Ref ref, uint32_t neighbour, adapt::Kind kind) {
     if (is_near(ref)) {
         // The next step writes it, and there is to be one.
         slot.meet.sent[neighbour].state = transport::State::kPending;
-        has_fed = true;
+        context.has_stirred = true;
         return;
     }
-    network.send(operation_of(ref).peer, id_of(slot, ref), message, hall.message_bytes(),
-                 slot.meet.sent[neighbour]);
+    context.network.send(operation_of(ref).peer, id_of(ref), message, hall.message_bytes(),
+                         slot.meet.sent[neighbour]);
 }
 
 // The own operand may stand where the result is to be, and is read until that is there.
@@ -375,8 +376,7 @@ bool Executor::State::step_release(Ref ref) {
         case transport::Multicast::Sought::kFailed:
             break;
     }
-    has_failed = true;
-    error = route->error();
+    context.fail(route->error());
     return false;
 }
 
@@ -430,8 +430,7 @@ void Executor::State::take_release(Ref ref) {
     const auto sent_to = meet.machine.saturation(kOwnCall).sent_to();
     const auto orders = meet.machine.take_multicast(kOwnCall);
     if (!orders || !sent_to) {
-        has_failed = true;
-        error = "a release before all have come";
+        context.fail("a release before all have come");
         return;
     }
     if (hall.bytes() > 0) std::memcpy(hall.result(), hall.message_value(), hall.bytes());
@@ -458,12 +457,11 @@ void Executor::State::release_along_tree(Ref ref) {
 
 // What was posted for it is for a later call.
 transport::State Executor::State::set_idle(Ref ref) {
-    const Slot& slot = slot_of(ref);
     const Operation& operation = operation_of(ref);
     if (!is_near(ref)) {
         const transport::State set =
-            network.withdraw_receive(operation.peer, id_of(slot, ref), at(slot, operation.to),
-                                     operation.to.bytes / 2, task_of(ref).ticket);
+            context.network.withdraw_receive(operation.peer, id_of(ref), at(ref, operation.to),
+                                             operation.to.bytes / 2, task_of(ref).ticket);
         if (set != transport::State::kDone) return set;
     }
     slot_of(ref).meet.heard |= sched::after_op(ref.index);

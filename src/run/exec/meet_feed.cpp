@@ -36,8 +36,9 @@ static_assert(sizeof(Word) == sched::kFeedMessageBytes);
 
 bool Executor::State::feeds(Ref ref) { return sched::feeds(window_of(ref).round); }
 
-transport::MessageId Executor::State::word_id(const Slot& slot, Ref with, uint32_t number) const {
-    return {call, static_cast<uint32_t>(slot.lane), with.slot + uint32_t{1}, number, word};
+transport::MessageId Executor::State::word_id(Ref with, uint32_t number) const {
+    const auto lane = static_cast<uint32_t>(context.slots.slot_of(with).lane);
+    return {context.number, lane, with.slot + uint32_t{1}, number, context.word};
 }
 
 // Behind its neighbours, whose receives are posted.
@@ -45,7 +46,7 @@ void Executor::State::begin_feed(Ref ref) {
     Slot& slot = slot_of(ref);
     const Operation& operation = operation_of(ref);
     TUTTI_ASSERT(ref.index == slot.meet.neighbours, "it comes behind its neighbours");
-    TUTTI_ASSERT(extent.lanes_in_flight == 1, "words have a slot of their own");
+    TUTTI_ASSERT(context.slots.lanes_in_flight() == 1, "words have a slot of their own");
     Feed& feed = slot.feed;
     feed.is_middle = operation.left.bytes > 0;
     feed.words = 0;
@@ -65,10 +66,10 @@ void Executor::State::begin_feed(Ref ref) {
 void Executor::State::say(Ref with, const void* what, uint32_t number) {
     Slot& slot = slot_of(with);
     const Operation& operation = operation_of(with);
-    std::byte* out = at(slot, operation.to) + sizeof(Word);
+    std::byte* out = at(with, operation.to) + sizeof(Word);
     std::memcpy(out, what, sizeof(Word));
-    network.send(operation.peer, word_id(slot, with, number), out, sizeof(Word),
-                 slot.meet.sent[with.index]);
+    context.network.send(operation.peer, word_id(with, number), out, sizeof(Word),
+                         slot.meet.sent[with.index]);
 }
 
 // Of a kMeetWith.
@@ -76,9 +77,9 @@ transport::State Executor::State::test_fed(Ref with) {
     Slot& slot = slot_of(with);
     Feed& feed = slot.feed;
     const transport::State state = feed.is_middle ? test_one_fed(with) : test_being_fed(with);
-    if (has_failed) return transport::State::kFailed;
+    if (context.has_failed) return transport::State::kFailed;
     if (state != transport::State::kDone) return state;
-    return network.test(slot.meet.sent[with.index]);
+    return context.network.test(slot.meet.sent[with.index]);
 }
 
 // In the middle: it has said that it is there, and has had the last word.
@@ -87,14 +88,14 @@ transport::State Executor::State::test_one_fed(Ref with) {
     Meet& meet = slot.meet;
     const uint64_t bit = sched::after_op(with.index);
     if ((meet.heard & bit) == 0) {
-        const transport::State state = network.test(task_of(with).ticket);
+        const transport::State state = context.network.test(task_of(with).ticket);
         if (state != transport::State::kDone) return state;
         hear_there(with);
     }
     // One word at a time.
     transport::Ticket& sent = meet.sent[with.index];
     if ((meet.told & bit) != 0) {
-        const transport::State state = network.test(sent);
+        const transport::State state = context.network.test(sent);
         if (state != transport::State::kDone) return state;
     }
     tell_next(with);
@@ -104,13 +105,12 @@ transport::State Executor::State::test_one_fed(Ref with) {
 
 void Executor::State::hear_there(Ref with) {
     Slot& slot = slot_of(with);
-    is_untouched = false;
-    has_fed = true;
+    context.is_untouched = false;
+    context.has_stirred = true;
     slot.meet.heard |= sched::after_op(with.index);
     slot.feed.said[with.index] = 0;
     if (slot.feed.feeder.hear(with.index)) return;
-    has_failed = true;
-    error = "a message that nobody who is fed sends";
+    context.fail("a message that nobody who is fed sends");
 }
 
 // If there is anything.
@@ -125,7 +125,7 @@ void Executor::State::tell_next(Ref with) {
     answer.is_last = next->is_last ? 1 : 0;
     for (uint32_t i = 0; i < next->fed; ++i) answer.whom[i] = round[next->whom[i]].peer;
     slot.meet.told |= sched::after_op(with.index);
-    has_fed = true;
+    context.has_stirred = true;
     say(with, &answer, slot.feed.said[with.index]++);
 }
 
@@ -134,10 +134,10 @@ transport::State Executor::State::test_being_fed(Ref with) {
     Slot& slot = slot_of(with);
     Feed& feed = slot.feed;
     if (!feed.has_last) {
-        const transport::State state = network.test(task_of(with).ticket);
+        const transport::State state = context.network.test(task_of(with).ticket);
         if (state == transport::State::kFailed) return state;
         if (state == transport::State::kDone) hear_middle(with);
-        if (has_failed || feed.words == 0) return transport::State::kPending;
+        if (context.has_failed || feed.words == 0) return transport::State::kPending;
     }
     const Ref own{with.slot, with.window, static_cast<uint8_t>(slot.meet.neighbours)};
     const transport::State moved = move_pieces(own);
@@ -151,16 +151,15 @@ void Executor::State::hear_middle(Ref with) {
     Slot& slot = slot_of(with);
     Feed& feed = slot.feed;
     const Operation& operation = operation_of(with);
-    is_untouched = false;
-    has_fed = true;
+    context.is_untouched = false;
+    context.has_stirred = true;
     slot.meet.heard |= sched::after_op(with.index);
     Word answer;
-    std::memcpy(&answer, at(slot, operation.to), sizeof answer);
+    std::memcpy(&answer, at(with, operation.to), sizeof answer);
     const Operation& own = window_of(with).round[slot.meet.neighbours];
     const uint32_t before = feed.flow.fed();
     if (before + answer.fed > own.message) {
-        has_failed = true;
-        error = "a message that nobody who feeds sends";
+        context.fail("a message that nobody who feeds sends");
         return;
     }
     feed.source = answer.source == kFromTheMiddle ? operation.peer : answer.source;
@@ -169,8 +168,8 @@ void Executor::State::hear_middle(Ref with) {
     feed.has_last = answer.is_last != 0;
     ++feed.words;
     if (feed.has_last) return;
-    network.recv(operation.peer, word_id(slot, with, feed.words), at(slot, operation.to),
-                 sizeof(Word), task_of(with).ticket);
+    context.network.recv(operation.peer, word_id(with, feed.words), at(with, operation.to),
+                         sizeof(Word), task_of(with).ticket);
 }
 
 // Of the kFeed in the middle.
@@ -184,18 +183,18 @@ transport::State Executor::State::test_feed(Ref ref) {
     for (uint8_t i = 0; i < asked; ++i) {
         const Ref with{ref.slot, ref.window, i};
         const bool is_heard = (slot_of(ref).meet.heard & sched::after_op(i)) != 0;
-        if (!is_heard && network.test(task_of(with).ticket) == transport::State::kDone) {
+        if (!is_heard && context.network.test(task_of(with).ticket) == transport::State::kDone) {
             hear_there(with);
         }
     }
-    if (has_failed) return transport::State::kFailed;
+    if (context.has_failed) return transport::State::kFailed;
     feed.flow.restart(sched::fed_pieces(operation_of(ref)), false);
     feed.feeder.go_on();
     feed_more(ref);
     if (feed.flow.is_over()) {
         return feed.feeder.has_all() ? transport::State::kDone : transport::State::kPending;
     }
-    has_fed = true;
+    context.has_stirred = true;
     return transport::State::kPending;
 }
 
@@ -218,19 +217,19 @@ transport::State Executor::State::move_pieces(Ref ref) {
     adapt::Flow& flow = feed.flow;
     bool has_failed_one = false;
     const auto is_done = [&](transport::Ticket& ticket) {
-        const transport::State state = network.test(ticket);
+        const transport::State state = context.network.test(ticket);
         has_failed_one = has_failed_one || state == transport::State::kFailed;
         return state == transport::State::kDone;
     };
     while (flow.awaits() && is_done(feed.coming[flow.come() % adapt::kPiecesAhead])) {
         flow.came();
-        has_fed = true;
+        context.has_stirred = true;
     }
     for (uint32_t fed = 0; fed < flow.fed(); ++fed) {
         auto& tickets = feed.leaving[fed];
         while (flow.awaits(fed) && is_done(tickets[flow.left_for(fed) % adapt::kPiecesAhead])) {
             flow.left(fed);
-            has_fed = true;
+            context.has_stirred = true;
         }
     }
     if (has_failed_one) return transport::State::kFailed;
@@ -239,20 +238,19 @@ transport::State Executor::State::move_pieces(Ref ref) {
 }
 
 void Executor::State::post_piece(Ref ref, const adapt::Flow::Post& post) {
-    const Slot& slot = slot_of(ref);
     const Operation& operation = operation_of(ref);
     const sched::Block& block = sched::fed_block(operation);
     const uint64_t offset = post.piece * operation.right.bytes;
     const uint64_t bytes = std::min(operation.right.bytes, block.bytes - offset);
-    std::byte* piece = at(slot, block) + offset;
-    transport::MessageId id = id_of(slot, ref);
+    std::byte* piece = at(ref, block) + offset;
+    transport::MessageId id = id_of(ref);
     id.message = static_cast<uint32_t>(post.piece);
     Feed& feed = slot_of(ref).feed;
     const size_t turn = post.piece % adapt::kPiecesAhead;
     if (post.fed) {
-        network.send(feed.whom[*post.fed], id, piece, bytes, feed.leaving[*post.fed][turn]);
+        context.network.send(feed.whom[*post.fed], id, piece, bytes, feed.leaving[*post.fed][turn]);
     } else {
-        network.recv(feed.source, id, piece, bytes, feed.coming[turn]);
+        context.network.recv(feed.source, id, piece, bytes, feed.coming[turn]);
     }
 }
 
@@ -281,11 +279,11 @@ void Executor::State::cancel_pieces(Ref ref) {
     Feed& feed = slot_of(ref).feed;
     if (sched::is_neighbour(operation_of(ref)) == feed.is_middle) return;
     for (transport::Ticket& ticket : feed.coming) {
-        if (ticket.state == transport::State::kPending) network.cancel(ticket);
+        if (ticket.state == transport::State::kPending) context.network.cancel(ticket);
     }
     for (auto& tickets : feed.leaving) {
         for (transport::Ticket& ticket : tickets) {
-            if (ticket.state == transport::State::kPending) network.cancel(ticket);
+            if (ticket.state == transport::State::kPending) context.network.cancel(ticket);
         }
     }
 }

@@ -45,7 +45,7 @@ void Executor::State::end_letters(Slot& slot, const sched::Round& round) {
 
 // Of a neighbour's message.
 transport::State Executor::State::test_heard(Ref ref) {
-    if (!is_near(ref)) return network.test(task_of(ref).ticket);
+    if (!is_near(ref)) return context.network.test(task_of(ref).ticket);
     return take_letter(ref) ? transport::State::kDone : transport::State::kPending;
 }
 
@@ -53,7 +53,7 @@ transport::State Executor::State::test_heard(Ref ref) {
 transport::State Executor::State::test_sent(Ref ref) {
     transport::Ticket& ticket = slot_of(ref).meet.sent[ref.index];
     if (ticket.state != transport::State::kPending) return ticket.state;
-    if (!is_near(ref)) return network.test(ticket);
+    if (!is_near(ref)) return context.network.test(ticket);
     if (write_letter(ref)) ticket.state = transport::State::kDone;
     return ticket.state;
 }
@@ -69,11 +69,10 @@ bool Executor::State::take_letter(Ref ref) {
         std::memcpy(&header, there, sizeof header);
         if ((header.whom == node->rank) != (letter == Letter::kFirst)) continue;
         const size_t bytes = operation.to.bytes / 2;
-        if (!node::take_letter(*node, node_op, from, letter, at(slot_of(ref), operation.to),
-                               bytes)) {
+        if (!node::take_letter(*node, node_op, from, letter, at(ref, operation.to), bytes)) {
             return false;
         }
-        totals.copied_bytes += bytes;
+        context.totals.copied_bytes += bytes;
         return true;
     }
     return false;
@@ -84,7 +83,7 @@ bool Executor::State::write_letter(Ref ref) {
     const Operation& operation = operation_of(ref);
     Slot& slot = slot_of(ref);
     const size_t bytes = operation.to.bytes / 2;
-    std::byte* message = at(slot, operation.to) + bytes;
+    std::byte* message = at(ref, operation.to) + bytes;
     MeetHeader header;
     std::memcpy(&header, message, sizeof header);
     const bool is_part = header.kind == static_cast<uint32_t>(adapt::Kind::kPart);
@@ -100,7 +99,7 @@ bool Executor::State::write_letter(Ref ref) {
     std::memcpy(message, &header, sizeof header);
     node::write_letter(*node, node_op, is_part ? Letter::kFirst : Letter::kSecond, message, bytes);
     if (!is_part) slot.meet.has_told_all = true;
-    totals.copied_bytes += bytes;
+    context.totals.copied_bytes += bytes;
     return true;
 }
 

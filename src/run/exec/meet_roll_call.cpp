@@ -24,8 +24,8 @@ uint64_t mark_of(const transport::CallWord& word) { return word.call ^ std::rotl
 // A rank alone has nobody to tell.
 bool Executor::State::may_call_roll(const sched::Round& round) {
     return sched::meets_by_multicast(round) && round[round.size() - 1].is_counted &&
-           round.size() > 1 && network.adders() > 1 &&
-           network.adders() <= adapt::RollCall::kMembersMax;
+           round.size() > 1 && context.network.adders() > 1 &&
+           context.network.adders() <= adapt::RollCall::kMembersMax;
 }
 
 // In the place of a part.
@@ -33,10 +33,10 @@ void Executor::State::begin_roll_call(Ref ref) {
     Meet& meet = slot_of(ref).meet;
     queue_multicast(ref);
     meet.answer = Meet::Answer::kAwaited;
-    looked_ns = clock ? clock->now_ns() : 0;
+    looked_ns = context.clock ? context.clock->now_ns() : 0;
     const uint64_t amount =
-        roll_call.arrive(network.adders(), operation_of(ref).peer, mark_of(word));
-    network.fetch_add(amount, meet.adding);
+        roll_call.arrive(context.network.adders(), operation_of(ref).peer, mark_of(context.word));
+    context.network.fetch_add(amount, meet.adding);
 }
 
 // True if this rank knows whether it is the last, and waits for no other answer.
@@ -46,24 +46,23 @@ bool Executor::State::step_roll_call(Ref ref) {
         look_at_roll(meet);
         return meet.answer == Meet::Answer::kHeard;
     }
-    const transport::State state = network.test(meet.adding);
+    const transport::State state = context.network.test(meet.adding);
     if (state == transport::State::kPending) return false;
     if (state == transport::State::kFailed) {
-        has_failed = true;
-        error = network.error();
+        context.fail(context.network.error());
         return false;
     }
     const bool is_own = meet.answer == Meet::Answer::kAwaited;
     meet.answer = Meet::Answer::kHeard;
-    is_untouched = false;
+    context.is_untouched = false;
     if (!is_own) {
         roll_call.look(meet.adding.number);
         return true;
     }
     const auto found = roll_call.take(meet.adding.number);
     if (found == adapt::RollCall::Found::kDisagree) {
-        has_failed = has_miscounted = true;
-        error = "a rank that was counted runs another call";
+        context.has_miscounted = true;
+        context.fail("a rank that was counted runs another call");
         return false;
     }
     if (found == adapt::RollCall::Found::kLast) meet.release = Meet::Release::kOwn;
@@ -71,12 +70,13 @@ bool Executor::State::step_roll_call(Ref ref) {
 }
 
 void Executor::State::look_at_roll(Meet& meet) {
-    if (!clock || meet.release != Meet::Release::kAwaited || roll_call.missing() == 0) return;
-    const uint64_t now_ns = clock->now_ns();
+    if (!context.clock || meet.release != Meet::Release::kAwaited || roll_call.missing() == 0)
+        return;
+    const uint64_t now_ns = context.clock->now_ns();
     if (now_ns - looked_ns < kLookAgainNs) return;
     looked_ns = now_ns;
     meet.answer = Meet::Answer::kLooking;
-    network.fetch_add(0, meet.adding);
+    context.network.fetch_add(0, meet.adding);
 }
 
 // Ranks that have not come, as far as this one knows; before that only who has the word.
@@ -93,15 +93,14 @@ void Executor::State::call_off_roll() {
     for (const Ref ref : messages) {
         Meet& meet = slot_of(ref).meet;
         if (!calls_roll(ref) || meet.answer == Meet::Answer::kHeard) continue;
-        network.cancel(meet.adding);
+        context.network.cancel(meet.adding);
         meet.answer = Meet::Answer::kHeard;
     }
 }
 
 // The group has failed, and nobody has the release: all ranks find the same.
 void Executor::State::meet_without_roll(Ref ref) {
-    Slot& slot = slot_of(ref);
-    Meet& meet = slot.meet;
+    Meet& meet = slot_of(ref).meet;
     const sched::Round& round = window_of(ref).round;
     const bool has_parent = round[0].incoming == sched::Incoming::kLeft;
     meet.calls_roll = false;
@@ -110,8 +109,8 @@ void Executor::State::meet_without_roll(Ref ref) {
     for (uint32_t i = 0; i < meet.neighbours; ++i) {
         const Ref with{ref.slot, ref.window, static_cast<uint8_t>(i)};
         const sched::Operation& operation = operation_of(with);
-        network.recv(operation.peer, id_of(slot, with), at(slot, operation.to),
-                     operation.to.bytes / 2, task_of(with).ticket);
+        context.network.recv(operation.peer, id_of(with), at(with, operation.to),
+                             operation.to.bytes / 2, task_of(with).ticket);
     }
     follow(ref, meet.machine.arrive(), false);
 }

@@ -27,10 +27,10 @@ void Executor::State::post_multicast(Ref ref) {
     multicasts.posted[multicasts.next++ % sched::kMulticastsInFlightMax] = ref;
     transport::Ticket& ticket = task_of(ref).ticket;
     if (sched::is_multicast_send(operation)) {
-        route->multicast(number, at(slot_of(ref), operation.left), operation.left.bytes, ticket);
+        route->multicast(number, at(ref, operation.left), operation.left.bytes, ticket);
     } else {
-        route->recv_multicast(number, operation.peer, at(slot_of(ref), operation.to),
-                              operation.to.bytes, ticket);
+        route->recv_multicast(number, operation.peer, at(ref, operation.to), operation.to.bytes,
+                              ticket);
     }
 }
 
@@ -92,8 +92,7 @@ bool Executor::State::poll_multicasts() {
         const transport::State state = route->test(task_of(ref).ticket);
         if (state == transport::State::kPending) continue;
         if (state == transport::State::kFailed) {
-            has_failed = true;
-            error = route->error();
+            context.fail(route->error());
             return true;
         }
         has_moved = true;
@@ -106,7 +105,7 @@ bool Executor::State::poll_multicasts() {
 bool Executor::State::step_multicasts() {
     const bool has_posted = post_multicasts();
     const bool has_moved = poll_multicasts();
-    if (has_moved && !has_failed) post_multicasts();
+    if (has_moved && !context.has_failed) post_multicasts();
     return has_posted || has_moved;
 }
 

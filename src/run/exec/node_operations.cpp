@@ -9,11 +9,12 @@ namespace tutti::exec {
 
 using sched::Operation;
 
-node::Call Executor::State::node_call(const Slot& slot, const Operation& operation) const {
+node::Call Executor::State::node_call(Ref ref) const {
+    const Operation& operation = operation_of(ref);
     node::Call result;
     result.root = operation.peer;
-    result.recv = at(slot, operation.to);
-    result.send = at(slot, operation.left);
+    result.recv = at(ref, operation.to);
+    result.send = at(ref, operation.left);
     const bool is_root = node->rank == operation.peer;
     const sched::OperationRow& row = sched::row_of(operation.kind);
     TUTTI_ASSERT(row.collective, "an operation of the node");
@@ -21,7 +22,7 @@ node::Call Executor::State::node_call(const Slot& slot, const Operation& operati
     result.is_signal = sched::has_no_blocks(operation.kind);
     if (result.is_signal) return result;
     result.bytes = sched::node_bytes(operation);
-    if (result.collective == TUTTI_REDUCE) result.reducer = arguments.reducer;
+    if (result.collective == TUTTI_REDUCE) result.reducer = context.buffers.reducer();
     // In place, what the root would move to where it is already.
     const size_t own = node->rank * result.bytes;
     const bool is_reduce = result.collective == TUTTI_REDUCE;
@@ -37,9 +38,9 @@ node::Call Executor::State::node_call(const Slot& slot, const Operation& operati
 // The root of a gather or scatter moves everybody's block.
 void Executor::State::count_node(const node::Call& next) {
     const bool moves_all = has_rooted_blocks(next.collective) && next.root == node->rank;
-    ++totals.node_operations;
-    totals.copied_bytes += moves_all ? node->size * next.bytes : next.bytes;
-    if (next.collective == TUTTI_REDUCE) totals.reduced_bytes += next.bytes;
+    ++context.totals.node_operations;
+    context.totals.copied_bytes += moves_all ? node->size * next.bytes : next.bytes;
+    if (next.collective == TUTTI_REDUCE) context.totals.reduced_bytes += next.bytes;
 }
 
 // Starts the next node operation in order, if it is ready. Empty ones are over at once, on all
@@ -57,7 +58,7 @@ bool Executor::State::start_node() {
         node_ready[i] = node_ready.back();
         node_ready.pop_back();
         ++node_next;
-        const node::Call next = node_call(slot_of(ref), operation);
+        const node::Call next = node_call(ref);
         if (next.is_empty()) {
             complete(ref);
             i = 0;  // The next one may be ready by that.
@@ -80,7 +81,7 @@ bool Executor::State::step_node() {
         has_moved = true;
         if (step == Step::kAdvanced) return true;
         node_busy = false;
-        if (node->size > 1) is_untouched = false;
+        if (node->size > 1) context.is_untouched = false;
         complete(node_ref);
     }
     return has_moved;

@@ -19,13 +19,12 @@ constexpr size_t kStepBytes = 256 * 1024;
 
 // Does the next piece and gives its bytes.
 uint64_t Executor::State::work_piece(Ref ref, uint64_t bytes_max) {
-    const Slot& slot = slot_of(ref);
     const Operation& operation = operation_of(ref);
     uint64_t& from = task_of(ref).worked_bytes;
     uint64_t bytes = operation.to.bytes - from;
     if (bytes == 0) return 0;
-    std::byte* to = at(slot, operation.to) + from;
-    const std::byte* left = at(slot, operation.left) + from;
+    std::byte* to = at(ref, operation.to) + from;
+    const std::byte* left = at(ref, operation.left) + from;
     if (sched::is_copy(operation)) {
         if (to == left) {
             from = operation.to.bytes;
@@ -33,16 +32,16 @@ uint64_t Executor::State::work_piece(Ref ref, uint64_t bytes_max) {
         }
         bytes = std::min(bytes, bytes_max);
         std::memcpy(to, left, bytes);
-        totals.copied_bytes += bytes;
+        context.totals.copied_bytes += bytes;
     } else {
-        const node::Reducer& reducer = arguments.reducer;
+        const node::Reducer& reducer = context.buffers.reducer();
         // A user's operator may cost much to call, so it gets the whole vector where it can.
         const bool is_user = reducer.kernel == nullptr;
         const uint64_t limit = is_user ? (to == left ? kUserBytes : bytes) : bytes_max;
         const uint64_t element = reducer.element_bytes;
         bytes = std::min(bytes, std::max(limit / element, uint64_t{1}) * element);
-        combine(reducer, user_space.get(), to, left, at(slot, operation.right) + from, bytes);
-        totals.reduced_bytes += bytes;
+        context.buffers.fold(to, left, at(ref, operation.right) + from, bytes);
+        context.totals.reduced_bytes += bytes;
     }
     from += bytes;
     return bytes;

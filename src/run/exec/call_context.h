@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all kinds of work of an executor share: the call under way, its operations and its memory,
+// the network, and how the call goes. Each kind of work has a class of its own, which begins
+// operations and looks after them, and sets them done here. State asks each of these in turn, and
+// begins what may begin by that. So none of these classes is entered from within itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "run/exec/call_buffers.h"
+#include "run/exec/lane_slots.h"
+
+namespace tutti::exec {
+
+struct CallContext {
+    explicit CallContext(transport::Transport& transport)
+        : network(transport), buffers(transport) {}
+
+    transport::Transport& network;
+    Clock* clock = nullptr;
+    LaneSlots slots;
+    CallBuffers buffers;
+    // Its name on the network.
+    uint32_t number = 0;
+    transport::CallWord word;
+
+    bool is_untouched = true;  // nothing has come from another rank yet
+    // In this look at the messages something came or left that completes no operation.
+    bool has_stirred = false;
+    bool has_failed = false;
+    bool has_miscounted = false;  // by the word of all a rank runs another call
+    std::string error;            // the first
+    Work totals;
+
+    void start(uint32_t call, const transport::CallWord& call_word) {
+        TUTTI_ASSERT(!has_failed, "a failure is final");
+        number = call;
+        word = call_word;
+        is_untouched = true;
+    }
+    void fail(std::string why) {
+        if (!has_failed) error = std::move(why);
+        has_failed = true;
+    }
+
+    [[nodiscard]] std::byte* at(Ref ref, const sched::Block& block) const {
+        return buffers.at(ref.slot, block);
+    }
+    // Of an operation's message.
+    [[nodiscard]] transport::MessageId id_of(Ref ref) const { return id_of(ref, ref.slot); }
+    [[nodiscard]] transport::MessageId id_of(Ref ref, uint32_t slot) const {
+        const sched::Operation& operation = slots.operation_of(ref);
+        return {number, static_cast<uint32_t>(slots.slot_of(ref).lane),
+                slot,   operation.message,
+                word,   operation.is_counted};
+    }
+};
+
+}  // namespace tutti::exec

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/exec/lane_slots.h"
+
+#include <bit>
+
+namespace tutti::exec {
+namespace {
+
+constexpr uint64_t all_of(uint32_t count) {
+    return count == sched::kRoundOpsMax ? ~uint64_t{0} : sched::after_op(count) - 1;
+}
+
+}  // namespace
+
+void LaneSlots::reserve(const sched::Extent& extent) {
+    TUTTI_ASSERT(is_over(), "memory is not moved under a call");
+    TUTTI_ASSERT(extent.lanes_in_flight <= sched::kLanesInFlightMax, "a lane in flight has a slot");
+    const uint64_t lanes = lanes_in_flight(extent);
+    while (slots_.size() < lanes) slots_.push_back(std::make_unique<Slot>());
+}
+
+void LaneSlots::start(const sched::Program& program) {
+    TUTTI_ASSERT(is_over(), "one call at a time");
+    program_ = &program;
+    extent_ = program.extent();
+    extent_.lanes_in_flight = static_cast<uint32_t>(lanes_in_flight(extent_));
+    TUTTI_ASSERT(extent_.lanes_in_flight <= slots_.size(), "reserved for this extent");
+    lanes_left_ = extent_.lanes;
+}
+
+void LaneSlots::load_lane(Slot& slot, uint64_t lane) {
+    TUTTI_ASSERT(lane < extent_.lanes, "the program has this lane");
+    slot.lane = lane;
+    slot.base = 0;
+    slot.meet.neighbours = 0;
+    load_round(slot, 0);
+    load_round(slot, 1);
+}
+
+void LaneSlots::load_round(Slot& slot, uint64_t round) {
+    Window& window = slot.windows[round % 2];
+    if (round < extent_.rounds) {
+        program_->read(slot.lane, round, window.round);
+    } else {
+        window.round.clear();
+    }
+    window.all = all_of(window.round.size());
+    window.begun = 0;
+    window.done = 0;
+}
+
+LaneSlots::Beginning LaneSlots::take_older(uint8_t slot) {
+    const auto index = static_cast<uint8_t>(slots_[slot]->base % 2);
+    Window& window = slots_[slot]->windows[index];
+    const uint64_t operations = window.all & ~window.begun;
+    window.begun = window.all;
+    return {{slot, index, 0}, operations};
+}
+
+LaneSlots::Beginning LaneSlots::take_newer(uint8_t slot) {
+    const Window& before = older(slot);
+    TUTTI_ASSERT(before.begun == before.all, "the older round begins first");
+    const auto index = static_cast<uint8_t>(1 - slots_[slot]->base % 2);
+    Window& window = slots_[slot]->windows[index];
+    const uint64_t missing = before.all & ~before.done;
+    uint64_t operations = 0;
+    for (uint64_t rest = window.all & ~window.begun; rest != 0; rest &= rest - 1) {
+        const auto i = static_cast<uint32_t>(std::countr_zero(rest));
+        if ((window.round[i].after & missing) == 0) operations |= sched::after_op(i);
+    }
+    window.begun |= operations;
+    return {{slot, index, 0}, operations};
+}
+
+bool LaneSlots::go_on(uint8_t index) {
+    Slot& slot = *slots_[index];
+    TUTTI_ASSERT(older(index).is_over(), "a round ends when all of it is done");
+    TUTTI_ASSERT(lanes_left_ > 0, "the slot has a lane");
+    ++slot.base;
+    if (slot.base < extent_.rounds) {
+        load_round(slot, slot.base + 1);
+        return true;
+    }
+    --lanes_left_;
+    const uint64_t next = slot.lane + extent_.lanes_in_flight;
+    if (next >= extent_.lanes) return false;
+    load_lane(slot, next);
+    return true;
+}
+
+}  // namespace tutti::exec

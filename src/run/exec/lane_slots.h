@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The lanes of a call that are under way: which of their operations have begun, which are done, and
+// which may begin by that.
+//
+// Each slot holds two rounds of its lane. All operations of the older one may begin; those of the
+// newer one by their masks. When the older one is complete, the next round takes its place: so the
+// rule about rounds up to k - 2 needs no further look.
+//
+// Message order: by the time an operation of the newer round begins, all of the older one have
+// begun, and of messages between the same two ranks in one round all begin at once, in the order of
+// their index (check/prove demands equal masks). That is what a transport that keeps order per pair
+// and slot needs.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/assert.h"
+#include "plan/sched/operation_kinds.h"
+#include "run/adapt/feeding.h"
+#include "run/adapt/meeting.h"
+#include "run/transport/transport.h"
+
+namespace tutti::exec {
+
+// An operation under way.
+struct Ref {
+    uint8_t slot = 0;
+    uint8_t window = 0;
+    uint8_t index = 0;
+    // Another one of the same round.
+    [[nodiscard]] Ref with(uint32_t other) const {
+        return {slot, window, static_cast<uint8_t>(other)};
+    }
+    [[nodiscard]] uint64_t bit() const { return sched::after_op(index); }
+};
+
+// Transports keep the address of the ticket, so a task stays where it is.
+struct Task {
+    transport::Ticket ticket;
+    uint64_t worked_bytes = 0;  // of a copy or fold
+};
+
+// One round under way; bit i of the sets is operation i.
+struct Window {
+    sched::Round round;
+    uint64_t all = 0;
+    uint64_t begun = 0;
+    uint64_t done = 0;
+    std::array<Task, sched::kRoundOpsMax> tasks;
+    [[nodiscard]] bool is_over() const { return done == all; }
+};
+
+inline constexpr uint32_t kNobody = UINT32_MAX;
+
+// The beginning of a message between participants that meet.
+struct MeetHeader {
+    uint32_t kind = 0;           // adapt::Kind
+    uint32_t values = 0;         // that follow; one stands where the first of two does
+    uint32_t crossed = kNobody;  // of a multicast: the rank whose part and the sender's did
+    uint32_t whom = kNobody;     // of a letter (meet_letters.cpp)
+};
+
+// The round of a lane that meets: neighbour i is its operation i, and the kMeet comes behind them.
+struct Meet {
+    static constexpr uint32_t kNeighboursMax = sched::kRoundOpsMax;
+    adapt::Meeting machine{kNeighboursMax, false, adapt::Releases::kAlongTree};
+    uint32_t neighbours = 0;  // that have begun
+    uint64_t heard = 0;       // bits: its message is here
+    uint64_t told = 0;        // bits: a message to it was posted
+    // With a release by multicast.
+    enum class Release : uint8_t {
+        kAwaited,  // of another rank
+        kOwn,      // to be sent by this rank
+        kSettled,  // the result is here, by whatever way, and the number is not over
+        kNobodys,  // along the tree then
+        kOver
+    };
+    bool is_by_multicast = false;
+    uint32_t slot = 0;  // of the transport: what its messages go by
+    Release release = Release::kAwaited;
+    // By one word of the team (meet_roll_call.cpp): then neighbours tell each other nothing.
+    enum class Answer : uint8_t {
+        kAwaited,  // of the own arrival
+        kHeard,
+        kLooking  // that was heard; this is about who has come since
+    };
+    bool calls_roll = false;
+    Answer answer = Answer::kHeard;
+    transport::Ticket adding;
+    std::optional<uint32_t> crossed;  // it and this rank have each other's part
+    uint64_t idle = 0;                // bit: nothing comes from there any more
+    // Neighbours on the same node (meet_letters.cpp): there are some; what tells them the result
+    // was written; whom it does not tell.
+    bool has_letters = false;
+    bool has_told_all = false;
+    std::optional<uint32_t> untold;
+    std::array<transport::Ticket, kNeighboursMax> sent;
+};
+
+// The round of a lane that feeds: as one that meets, with the kFeed behind its neighbours.
+struct Feed {
+    bool is_middle = false;
+    bool has_last = false;                             // elsewhere: of the middle's words
+    uint32_t words = 0;                                // of the middle's, that have come
+    std::array<uint32_t, sched::kRoundOpsMax> said{};  // by neighbour: words to it
+    adapt::Feeder feeder{sched::kRoundOpsMax};
+    adapt::Flow flow;
+    sched::Rank source = 0;
+    std::array<sched::Rank, adapt::kFedMax> whom{};
+    // By piece modulo kPiecesAhead.
+    std::array<transport::Ticket, adapt::kPiecesAhead> coming;
+    std::array<std::array<transport::Ticket, adapt::kPiecesAhead>, adapt::kFedMax> leaving;
+};
+
+struct Slot {
+    uint64_t lane = 0;
+    uint64_t base = 0;  // the older round; round k is in windows[k % 2]
+    std::array<Window, 2> windows;
+    Meet meet;
+    Feed feed;
+};
+
+class LaneSlots {
+  public:
+    [[nodiscard]] static uint64_t lanes_in_flight(const sched::Extent& extent) {
+        return std::min<uint64_t>(extent.lanes_in_flight, extent.lanes);
+    }
+    // Memory for as many lanes as such a program has under way, between calls. May throw
+    // std::bad_alloc; then it may be tried again.
+    void reserve(const sched::Extent& extent);
+    [[nodiscard]] size_t operations_max() const { return slots_.size() * 2 * sched::kRoundOpsMax; }
+
+    // The next call, of which no lane has begun yet. The program stays until it is over.
+    void start(const sched::Program& program);
+    [[nodiscard]] uint32_t lanes_in_flight() const { return extent_.lanes_in_flight; }
+    // The first lane of a slot, which has its number.
+    void begin_lane(uint8_t slot) { load_lane(*slots_[slot], slot); }
+    // All lanes are complete, or the call has ended otherwise.
+    [[nodiscard]] bool is_over() const { return lanes_left_ == 0; }
+    void end() { lanes_left_ = 0; }
+
+    // Those of a round that are to begin now: they count as begun.
+    struct Beginning {
+        Ref any;  // of the round
+        uint64_t operations = 0;
+    };
+    Beginning take_older(uint8_t slot);
+    Beginning take_newer(uint8_t slot);
+    [[nodiscard]] const Window& older(uint8_t slot) const {
+        const Slot& one = *slots_[slot];
+        return one.windows[one.base % 2];
+    }
+    // From a round that is over to the next one, or to the next lane. False: there is none.
+    bool go_on(uint8_t slot);
+
+    void set_done(Ref ref) {
+        Window& window = window_of(ref);
+        TUTTI_ASSERT((window.begun & ref.bit()) != 0, "an operation begins before it is done");
+        window.done |= ref.bit();
+    }
+
+    [[nodiscard]] Slot& slot(uint8_t slot) { return *slots_[slot]; }
+    [[nodiscard]] Slot& slot_of(Ref ref) { return *slots_[ref.slot]; }
+    [[nodiscard]] const Slot& slot_of(Ref ref) const { return *slots_[ref.slot]; }
+    [[nodiscard]] Window& window_of(Ref ref) { return slots_[ref.slot]->windows[ref.window]; }
+    [[nodiscard]] const sched::Round& round_of(Ref ref) const {
+        return slots_[ref.slot]->windows[ref.window].round;
+    }
+    [[nodiscard]] const sched::Operation& operation_of(Ref ref) const {
+        return round_of(ref)[ref.index];
+    }
+    [[nodiscard]] Task& task_of(Ref ref) { return window_of(ref).tasks[ref.index]; }
+    [[nodiscard]] transport::Ticket& ticket_of(Ref ref) { return task_of(ref).ticket; }
+
+  private:
+    void load_lane(Slot& slot, uint64_t lane);
+    void load_round(Slot& slot, uint64_t round);
+
+    std::vector<std::unique_ptr<Slot>> slots_;
+    const sched::Program* program_ = nullptr;
+    sched::Extent extent_;
+    uint64_t lanes_left_ = 0;
+};
+
+}  // namespace tutti::exec
