@@ -9,11 +9,14 @@
 namespace tutti::exec {
 namespace {
 
-using sched::Block;
 using sched::Operation;
 using sched::OperationKind;
 static_assert(sched::kLanesInFlightMax == transport::kRecoverySlot);
 static_assert(sched::kBlockBytesMax == transport::kMessageBytesMax);
+
+// Local work (copies, folds) of one step: 10 to 100 us, so that a waiting neighbour's message or
+// the node's next chunk does not lie about for long.
+constexpr size_t kStepBytes = 256 * 1024;
 
 }  // namespace
 
@@ -28,7 +31,7 @@ Result<Done> Executor::State::reserve(const sched::Extent& wanted, uint64_t scra
     const size_t operations = context.slots.operations_max();
     messages.reserve(operations);
     work.reserve(operations);
-    node_ready.reserve(operations);
+    node.reserve(operations);
     multicasts.ready.reserve(operations);
     return reserved;
 }
@@ -37,10 +40,8 @@ Result<Done> Executor::State::reserve(const sched::Extent& wanted, uint64_t scra
 
 void Executor::State::start_lanes() {
     messages.clear();
-    work.clear();
-    node_ready.clear();
-    node_busy = has_letters = false;
-    node_next = 0;
+    work.start();
+    node.start();
     multicasts.next = multicasts.first = 0;
     multicasts.complete = 0;
     multicasts.ready.clear();
@@ -77,17 +78,17 @@ void Executor::State::check_end() const {
 
 void Executor::State::begin(Ref ref) {
     const OperationKind kind = operation_of(ref).kind;
-    if (sched::is_message(kind)) return post(ref);
+    if (sched::is_message(kind)) {
+        // The caller, advance(), looks at it next.
+        if (messages.post(ref) && take(ref)) set_done(ref);
+        return;
+    }
     if (sched::is_multicast(kind)) return queue_multicast(ref);
     if (kind == OperationKind::kMeetWith) return post_neighbour(ref);
     if (kind == OperationKind::kFeed) return begin_feed(ref);
     if (sched::is_meet(kind)) return begin_meet(ref);
-    if (sched::is_node(kind)) {
-        node_ready.push_back(ref);
-        return;
-    }
-    task_of(ref).worked_bytes = 0;
-    work.push(ref);
+    if (sched::is_node(kind)) return node.begin(ref);
+    work.begin(ref);
 }
 
 void Executor::State::set_done(Ref ref) { context.slots.set_done(ref); }
@@ -105,44 +106,12 @@ transport::MessageId Executor::State::id_of(Ref ref) const {
     return context.id_of(ref, is_neighbour && meet.is_by_multicast ? meet.slot : ref.slot);
 }
 
-// Of a receive.
-const Block& Executor::State::target_of(const Operation& operation) {
-    const bool is_left = operation.incoming == sched::Incoming::kLeft;
-    if (operation.kind == OperationKind::kRecv) return operation.to;
-    return is_left ? operation.left : operation.right;
-}
-
-void Executor::State::post(Ref ref) {
-    const Operation& operation = operation_of(ref);
-    Task& task = task_of(ref);
-    task.worked_bytes = 0;
-    const transport::MessageId id = id_of(ref);
-    if (operation.kind == OperationKind::kSend) {
-        context.network.send(operation.peer, id, at(ref, operation.left), operation.left.bytes,
-                             task.ticket);
-    } else {
-        const Block& block = target_of(operation);
-        context.network.recv(operation.peer, id, at(ref, block), block.bytes, task.ticket);
-    }
-    if (task.ticket.state != transport::State::kDone) {
-        messages.push_back(ref);
-        return;
-    }
+// A message is complete. True if its operation is.
+bool Executor::State::take(Ref ref) {
     context.is_untouched = false;
-    if (operation.kind == OperationKind::kRecvReduce) {
-        work.push(ref);
-    } else {
-        set_done(ref);  // The caller, advance(), looks at it next.
-    }
-}
-
-void Executor::State::arrived(Ref ref) {
-    context.is_untouched = false;
-    if (operation_of(ref).kind == OperationKind::kRecvReduce) {
-        work.push(ref);
-    } else {
-        complete(ref);
-    }
+    if (operation_of(ref).kind != OperationKind::kRecvReduce) return true;
+    work.begin(ref);
+    return false;
 }
 
 // Of any operation among the messages.
@@ -158,7 +127,7 @@ transport::State Executor::State::test_message(Ref ref) {
 bool Executor::State::poll_messages() {
     bool has_moved = false;
     context.has_stirred = false;
-    if (!messages.empty()) context.network.poll();
+    if (!messages.is_empty()) context.network.poll();
     size_t i = 0;
     for (size_t left = messages.size(); left > 0; --left) {
         const Ref ref = messages[i];
@@ -172,11 +141,32 @@ bool Executor::State::poll_messages() {
             return true;
         }
         has_moved = true;
-        messages[i] = messages.back();
-        messages.pop_back();
-        arrived(ref);
+        messages.remove(i);
+        if (take(ref)) complete(ref);
     }
     return has_moved || context.has_stirred;
+}
+
+// ---- the node and local work -------------------------------------------------------------------
+
+bool Executor::State::step_node() {
+    bool has_moved = false;
+    while (true) {
+        while (const auto empty = node.start_next()) complete(*empty);
+        if (!node.is_busy()) return has_moved;
+        const Step step = node.step();
+        if (step == Step::kBlocked) return has_moved;
+        has_moved = true;
+        if (step == Step::kAdvanced) return true;
+        complete(node.last());
+    }
+}
+
+bool Executor::State::step_work() {
+    if (work.is_empty()) return false;
+    uint64_t bytes_left = kStepBytes;
+    while (const auto ref = work.step(bytes_left)) complete(*ref);
+    return true;
 }
 
 // ---- Executor ----------------------------------------------------------------------------------
@@ -231,26 +221,15 @@ Step Executor::step() {
     return has_moved ? Step::kAdvanced : Step::kBlocked;
 }
 
-// Messages stand in the order of their posting: none has been completed.
 transport::State Executor::State::withdraw() {
-    TUTTI_ASSERT(context.is_untouched, "nothing of it is lost");
-    while (!messages.empty()) {
-        const Ref ref = messages.front();
-        const Operation& operation = operation_of(ref);
-        if (operation.kind != OperationKind::kRecv) return transport::State::kFailed;
-        const transport::State set =
-            context.network.withdraw_receive(operation.peer, id_of(ref), at(ref, operation.to),
-                                             operation.to.bytes, task_of(ref).ticket);
-        if (set != transport::State::kDone) return set;
-        messages.erase(messages.begin());
-    }
-    if (node_busy) node::retract(*node, node_op);
-    node_busy = false;
+    const transport::State set = messages.withdraw();
+    if (set != transport::State::kDone) return set;
+    node.retract();
     context.slots.end();
     context.has_failed = false;
     context.buffers.conceal_arguments();
     context.network.clear_disagreement();
-    return transport::State::kDone;
+    return set;
 }
 
 transport::State Executor::withdraw() { return state_->withdraw(); }
@@ -300,30 +279,27 @@ std::vector<sched::Rank> Executor::waits_for() const {
 
 bool Executor::waits_for_multicasts() const {
     State& state = *state_;
-    if (state.node_busy || !state.work.is_empty()) return false;
+    if (state.node.is_busy() || !state.work.is_empty()) return false;
     const bool has_posted = state.multicasts.first < state.multicasts.next;
-    return (has_posted && state.messages.empty()) || state.seeks_only();
+    return (has_posted && state.messages.is_empty()) || state.seeks_only();
 }
 
 bool Executor::waits_for_node() const {
     State& state = *state_;
-    const bool has_one = (state.node_busy && state.messages.empty()) || state.waits_for_letters();
+    const bool has_one =
+        (state.node.is_busy() && state.messages.is_empty()) || state.waits_for_letters();
     return has_one && state.work.is_empty() && state.multicasts.first == state.multicasts.next;
 }
 
 bool Executor::waits_for_messages(bool or_multicasts) const {
     const State& state = *state_;
-    const bool is_on_node = state.node_busy || state.has_letters;
-    return !state.messages.empty() && !is_on_node && state.work.is_empty() &&
+    const bool is_on_node = state.node.is_busy() || state.node.has_letters();
+    return !state.messages.is_empty() && !is_on_node && state.work.is_empty() &&
            (or_multicasts || state.multicasts.first == state.multicasts_wanted);
 }
 
-node::Op* Executor::node_op() {
-    return state_->node_busy || state_->has_letters ? &state_->node_op : nullptr;
-}
-const node::Op* Executor::node_op() const {
-    return state_->node_busy || state_->has_letters ? &state_->node_op : nullptr;
-}
+node::Op* Executor::node_op() { return state_->node.under_way(); }
+const node::Op* Executor::node_op() const { return state_->node.under_way(); }
 
 const Work& Executor::work() const { return state_->context.totals; }
 bool Executor::has_miscounted() const { return state_->context.has_miscounted; }

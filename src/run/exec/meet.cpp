@@ -151,7 +151,7 @@ void Executor::State::post_neighbour(Ref ref) {
     const uint64_t bit = sched::after_op(meet.neighbours++);
     meet.heard &= ~bit;
     meet.told &= ~bit;
-    messages.push_back(ref);
+    messages.add(ref);
     if (is_near(ref) || meet.calls_roll) return;
     context.network.recv(operation.peer, feeds(ref) ? word_id(ref, 0) : id_of(ref),
                          at(ref, operation.to), operation.to.bytes / 2, task.ticket);

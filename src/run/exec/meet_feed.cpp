@@ -54,7 +54,7 @@ void Executor::State::begin_feed(Ref ref) {
     feed.flow.restart(sched::fed_pieces(operation), !feed.is_middle);
     if (feed.is_middle) {
         feed.feeder.restart(slot.meet.neighbours, operation.message);
-        messages.push_back(ref);
+        messages.add(ref);
         return;
     }
     TUTTI_ASSERT(slot.meet.neighbours == 1, "it knows the middle alone");

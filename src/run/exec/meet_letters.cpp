@@ -27,20 +27,15 @@ void Executor::State::begin_letters(Slot& slot, const sched::Round& round) {
     meet.has_told_all = false;
     meet.untold.reset();
     if (!meet.has_letters) return;
-    TUTTI_ASSERT(node != nullptr && !node_busy && !has_letters, "one call of the node at a time");
-    node_op.call = {};
-    node_op.call.bytes = round[round.size() - 1].left.bytes;
-    if (node_op.call.bytes > 0) node_op.call.collective = TUTTI_ALLREDUCE;
-    node::start_letters(*node, node_op);
-    has_letters = true;
+    node.begin_letters(round[round.size() - 1].left.bytes);
 }
 
 // A round is over: perhaps the one that met.
 void Executor::State::end_letters(Slot& slot, const sched::Round& round) {
     if (!slot.meet.has_letters || round.size() == 0) return;
     if (!sched::is_meet(round[round.size() - 1].kind)) return;
-    slot.meet.has_letters = has_letters = false;
-    node::end_letters(*node, node_op);
+    slot.meet.has_letters = false;
+    node.end_letters();
 }
 
 // Of a neighbour's message.
@@ -63,13 +58,14 @@ bool Executor::State::take_letter(Ref ref) {
     const auto from = static_cast<node::Rank>(operation.order - 1);
     // The first before the second: whoever has written a part for this rank tells it nothing else.
     for (const Letter letter : {Letter::kFirst, Letter::kSecond}) {
-        const std::byte* there = node::look_at_letter(*node, node_op, from, letter);
+        const std::byte* there = node::look_at_letter(node.team(), node.op(), from, letter);
         if (there == nullptr) continue;
         MeetHeader header;
         std::memcpy(&header, there, sizeof header);
-        if ((header.whom == node->rank) != (letter == Letter::kFirst)) continue;
+        if ((header.whom == node.team().rank) != (letter == Letter::kFirst)) continue;
         const size_t bytes = operation.to.bytes / 2;
-        if (!node::take_letter(*node, node_op, from, letter, at(ref, operation.to), bytes)) {
+        if (!node::take_letter(node.team(), node.op(), from, letter, at(ref, operation.to),
+                               bytes)) {
             return false;
         }
         context.totals.copied_bytes += bytes;
@@ -88,7 +84,7 @@ bool Executor::State::write_letter(Ref ref) {
     std::memcpy(&header, message, sizeof header);
     const bool is_part = header.kind == static_cast<uint32_t>(adapt::Kind::kPart);
     if (!is_part && slot.meet.has_told_all) return true;
-    if (!node::may_write_letters(*node, node_op)) return false;
+    if (!node::may_write_letters(node.team(), node.op())) return false;
     header.whom = kNobody;
     if (is_part) {
         header.whom = static_cast<uint32_t>(operation.order - 1);
@@ -97,7 +93,8 @@ bool Executor::State::write_letter(Ref ref) {
         if (sched::is_near(other)) header.whom = static_cast<uint32_t>(other.order - 1);
     }
     std::memcpy(message, &header, sizeof header);
-    node::write_letter(*node, node_op, is_part ? Letter::kFirst : Letter::kSecond, message, bytes);
+    node::write_letter(node.team(), node.op(), is_part ? Letter::kFirst : Letter::kSecond, message,
+                       bytes);
     if (!is_part) slot.meet.has_told_all = true;
     context.totals.copied_bytes += bytes;
     return true;
@@ -105,9 +102,10 @@ bool Executor::State::write_letter(Ref ref) {
 
 // All that this rank waits for, others of its node will do.
 bool Executor::State::waits_for_letters() {
-    return has_letters && (multicasts.ready.empty() || holds_back()) && !messages.empty() &&
-           std::ranges::all_of(messages,
-                               [&](Ref ref) { return is_near(ref) || has_unanswered(ref); });
+    return node.has_letters() && (multicasts.ready.empty() || holds_back()) &&
+           !messages.is_empty() && std::ranges::all_of(messages, [&](Ref ref) {
+               return is_near(ref) || has_unanswered(ref);
+           });
 }
 
 }  // namespace tutti::exec

@@ -1,30 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The node's collectives, one after the other in the order of their numbers.
-#include "base/assert.h"
+#include "run/exec/node_operations.h"
+
 #include "base/collectives.h"
 #include "plan/sched/operation_kinds.h"
-#include "run/exec/state.h"
+#include "run/node/letters.h"
 
 namespace tutti::exec {
 
-using sched::Operation;
+void NodeOperations::start() {
+    TUTTI_ASSERT(doing_ == Doing::kNothing, "the last call has ended");
+    ready_.clear();
+    next_ = 0;
+}
 
-node::Call Executor::State::node_call(Ref ref) const {
-    const Operation& operation = operation_of(ref);
+node::Call NodeOperations::call_of(Ref ref) const {
+    const sched::Operation& operation = call_.slots.operation_of(ref);
     node::Call result;
     result.root = operation.peer;
-    result.recv = at(ref, operation.to);
-    result.send = at(ref, operation.left);
-    const bool is_root = node->rank == operation.peer;
+    result.recv = call_.at(ref, operation.to);
+    result.send = call_.at(ref, operation.left);
+    const bool is_root = team_->rank == operation.peer;
     const sched::OperationRow& row = sched::row_of(operation.kind);
     TUTTI_ASSERT(row.collective, "an operation of the node");
     result.collective = *row.collective;
     result.is_signal = sched::has_no_blocks(operation.kind);
     if (result.is_signal) return result;
     result.bytes = sched::node_bytes(operation);
-    if (result.collective == TUTTI_REDUCE) result.reducer = context.buffers.reducer();
+    if (result.collective == TUTTI_REDUCE) result.reducer = call_.buffers.reducer();
     // In place, what the root would move to where it is already.
-    const size_t own = node->rank * result.bytes;
+    const size_t own = team_->rank * result.bytes;
     const bool is_reduce = result.collective == TUTTI_REDUCE;
     if (!is_root || result.collective == TUTTI_BCAST) return result;
     if (result.collective == TUTTI_SCATTER) {
@@ -36,55 +40,63 @@ node::Call Executor::State::node_call(Ref ref) const {
 }
 
 // The root of a gather or scatter moves everybody's block.
-void Executor::State::count_node(const node::Call& next) {
-    const bool moves_all = has_rooted_blocks(next.collective) && next.root == node->rank;
-    ++context.totals.node_operations;
-    context.totals.copied_bytes += moves_all ? node->size * next.bytes : next.bytes;
-    if (next.collective == TUTTI_REDUCE) context.totals.reduced_bytes += next.bytes;
+void NodeOperations::count(const node::Call& next) {
+    const bool moves_all = has_rooted_blocks(next.collective) && next.root == team_->rank;
+    ++call_.totals.node_operations;
+    call_.totals.copied_bytes += moves_all ? team_->size * next.bytes : next.bytes;
+    if (next.collective == TUTTI_REDUCE) call_.totals.reduced_bytes += next.bytes;
 }
 
-// Starts the next node operation in order, if it is ready. Empty ones are over at once, on all
-// members alike.
-bool Executor::State::start_node() {
-    size_t i = 0;
-    while (i < node_ready.size()) {
-        const Ref ref = node_ready[i];
-        const Operation& operation = operation_of(ref);
-        if (operation.order != node_next) {
-            ++i;
-            continue;
-        }
-        TUTTI_ASSERT(node != nullptr, "node operations need the node's team");
-        node_ready[i] = node_ready.back();
-        node_ready.pop_back();
-        ++node_next;
-        const node::Call next = node_call(ref);
-        if (next.is_empty()) {
-            complete(ref);
-            i = 0;  // The next one may be ready by that.
-            continue;
-        }
-        count_node(next);
-        node_busy = true;
-        node_ref = ref;
-        node::start(*node, node_op, next);
-        return true;
+std::optional<Ref> NodeOperations::start_next() {
+    if (is_busy()) return {};
+    for (size_t i = 0; i < ready_.size(); ++i) {
+        const Ref ref = ready_[i];
+        if (call_.slots.operation_of(ref).order != next_) continue;
+        TUTTI_ASSERT(team_ != nullptr, "node operations need the node's team");
+        TUTTI_ASSERT(doing_ == Doing::kNothing, "one call of the node at a time");
+        ready_[i] = ready_.back();
+        ready_.pop_back();
+        ++next_;
+        const node::Call next = call_of(ref);
+        if (next.is_empty()) return ref;
+        count(next);
+        doing_ = Doing::kOperation;
+        last_ = ref;
+        node::start(*team_, op_, next);
+        return {};
     }
-    return false;
+    return {};
 }
 
-bool Executor::State::step_node() {
-    bool has_moved = false;
-    while (node_busy || start_node()) {
-        const Step step = node::step(*node, node_op);
-        if (step == Step::kBlocked) return has_moved;
-        has_moved = true;
-        if (step == Step::kAdvanced) return true;
-        node_busy = false;
-        if (node->size > 1) context.is_untouched = false;
-        complete(node_ref);
-    }
-    return has_moved;
+Step NodeOperations::step() {
+    TUTTI_ASSERT(is_busy(), "an operation is under way");
+    const Step step = node::step(*team_, op_);
+    if (step == Step::kBlocked || step == Step::kAdvanced) return step;
+    doing_ = Doing::kNothing;
+    if (team_->size > 1) call_.is_untouched = false;
+    return step;
+}
+
+void NodeOperations::retract() {
+    if (!is_busy()) return;
+    node::retract(*team_, op_);
+    doing_ = Doing::kNothing;
+}
+
+void NodeOperations::begin_letters(size_t bytes) {
+    TUTTI_ASSERT(team_ != nullptr, "letters need the node's team");
+    TUTTI_ASSERT(doing_ == Doing::kNothing, "one call of the node at a time");
+    op_.call = {};
+    op_.call.bytes = bytes;
+    if (bytes > 0) op_.call.collective = TUTTI_ALLREDUCE;
+    node::start_letters(*team_, op_);
+    doing_ = Doing::kLetters;
+}
+
+void NodeOperations::end_letters() {
+    TUTTI_ASSERT(has_letters(), "letters lie there");
+    node::end_letters(*team_, op_);
+    doing_ = Doing::kNothing;
 }
 
 }  // namespace tutti::exec

@@ -16,24 +16,11 @@
 #include "run/adapt/roll_call.h"
 #include "run/exec/call_context.h"
 #include "run/exec/executor.h"
+#include "run/exec/local_work.h"
+#include "run/exec/node_operations.h"
+#include "run/exec/posted_messages.h"
 
 namespace tutti::exec {
-
-// First in, first out, in memory made beforehand.
-class Queue {
-  public:
-    void reserve(size_t capacity) { refs_.resize(capacity); }
-    void clear() { head_ = tail_ = 0; }
-    [[nodiscard]] bool is_empty() const { return head_ == tail_; }
-    [[nodiscard]] Ref front() const { return refs_[head_ % refs_.size()]; }
-    void push(Ref ref) { refs_[tail_++ % refs_.size()] = ref; }
-    void pop() { ++head_; }
-
-  private:
-    std::vector<Ref> refs_;
-    uint64_t head_ = 0;
-    uint64_t tail_ = 0;
-};
 
 // Numbers are this call's, from 0.
 struct Multicasts {
@@ -57,25 +44,23 @@ struct Executor::State {
     class Hall;
 
     State(node::Team* node_team, transport::Transport& transport, transport::Multicast* multicast)
-        : context(transport), node(node_team), route(multicast) {}
+        : context(transport),
+          messages(context),
+          work(context),
+          node(context, node_team),
+          route(multicast) {}
     State(const State&) = delete;
     State& operator=(const State&) = delete;
 
     CallContext context;
-    node::Team* node;
+    // Operations under way, each in exactly one place.
+    PostedMessages messages;
+    LocalWork work;
+    NodeOperations node;
     transport::Multicast* route;
     uint64_t left_ns = 0;            // by the clock, the last call
     uint64_t multicasts_wanted = 0;  // by the call's extent
 
-    // Operations under way, each in exactly one place.
-    std::vector<Ref> messages;    // posted; in no order
-    Queue work;                   // copies and folds
-    std::vector<Ref> node_ready;  // node operations that wait for their turn
-    bool node_busy = false;
-    bool has_letters = false;  // node_op is the call of the meeting under way
-    Ref node_ref;
-    node::Op node_op;
-    uint64_t node_next = 0;
     Multicasts multicasts;
     adapt::RollCall roll_call;
     uint64_t looked_ns = 0;  // at the word of all, or added to it
@@ -87,19 +72,14 @@ struct Executor::State {
     void begin_all(const LaneSlots::Beginning& beginning);
     void check_end() const;
     void begin(Ref ref);
-    void post(Ref ref);
-    void arrived(Ref ref);
+    [[nodiscard]] bool take(Ref ref);
     void set_done(Ref ref);
     void complete(Ref ref);
     transport::State test_message(Ref ref);
     bool poll_messages();
     [[nodiscard]] transport::MessageId id_of(Ref ref) const;
-    [[nodiscard]] static const sched::Block& target_of(const sched::Operation& operation);
     transport::State withdraw();
     bool step_work();
-    uint64_t work_piece(Ref ref, uint64_t bytes_max);
-    void count_node(const node::Call& next);
-    bool start_node();
     bool step_node();
     void queue_multicast(Ref ref);
     void post_multicast(Ref ref);
@@ -163,7 +143,6 @@ struct Executor::State {
     [[nodiscard]] bool take_letter(Ref ref);
     bool write_letter(Ref ref);
     [[nodiscard]] bool waits_for_letters();
-    [[nodiscard]] node::Call node_call(Ref ref) const;
     [[nodiscard]] std::byte* at(Ref ref, const sched::Block& block) const {
         return context.at(ref, block);
     }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The node's collectives, one after the other in the order of their numbers; or the one call of the
+// node in which letters lie (meet_letters.h). The node's team runs one call at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/step.h"
+#include "run/exec/call_context.h"
+
+namespace tutti::exec {
+
+class NodeOperations {
+  public:
+    // team: nullptr where the node has one rank.
+    NodeOperations(CallContext& call, node::Team* team) : call_(call), team_(team) {}
+    // Memory for so many operations that wait for their turn.
+    void reserve(size_t operations) { ready_.reserve(operations); }
+    // The next call.
+    void start();
+
+    // It waits for its turn.
+    void begin(Ref ref) { ready_.push_back(ref); }
+    // Starts the operation whose turn it is, if that is ready and none is under way. Empty ones are
+    // over at once, on all members alike: such a one is returned.
+    [[nodiscard]] std::optional<Ref> start_next();
+    [[nodiscard]] bool is_busy() const { return doing_ == Doing::kOperation; }
+    // Of the operation under way. When it is done that is last().
+    Step step();
+    [[nodiscard]] Ref last() const { return last_; }
+    // The call is withdrawn.
+    void retract();
+
+    // No operation is under way beside letters, which are about so many bytes of a vector.
+    void begin_letters(size_t bytes);
+    void end_letters();
+    [[nodiscard]] bool has_letters() const { return doing_ == Doing::kLetters; }
+
+    [[nodiscard]] node::Team& team() { return *team_; }
+    [[nodiscard]] node::Op& op() { return op_; }
+    // nullptr: nothing is.
+    [[nodiscard]] node::Op* under_way() { return doing_ == Doing::kNothing ? nullptr : &op_; }
+
+  private:
+    enum class Doing : uint8_t { kNothing, kOperation, kLetters };
+    [[nodiscard]] node::Call call_of(Ref ref) const;
+    void count(const node::Call& next);
+
+    CallContext& call_;
+    node::Team* team_;
+    std::vector<Ref> ready_;  // in no order
+    uint64_t next_ = 0;       // the number whose turn it is
+    Doing doing_ = Doing::kNothing;
+    Ref last_;
+    node::Op op_;
+};
+
+}  // namespace tutti::exec
