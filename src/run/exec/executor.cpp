@@ -32,7 +32,7 @@ Result<Done> Executor::State::reserve(const sched::Extent& wanted, uint64_t scra
     messages.reserve(operations);
     work.reserve(operations);
     node.reserve(operations);
-    multicasts.ready.reserve(operations);
+    multicasts.reserve(operations);
     return reserved;
 }
 
@@ -42,9 +42,6 @@ void Executor::State::start_lanes() {
     messages.clear();
     work.start();
     node.start();
-    multicasts.next = multicasts.first = 0;
-    multicasts.complete = 0;
-    multicasts.ready.clear();
     for (uint32_t i = 0; i < context.slots.lanes_in_flight(); ++i) {
         const auto slot = static_cast<uint8_t>(i);
         context.slots.begin_lane(slot);
@@ -59,7 +56,9 @@ void Executor::State::advance(uint8_t slot) {
         const Window& older = context.slots.older(slot);
         if (!older.is_over()) break;
         end_letters(context.slots.slot(slot), older.round);
-        if (!context.slots.go_on(slot)) return check_end();
+        if (context.slots.go_on(slot)) continue;
+        if (context.slots.is_over()) multicasts.check_end();
+        return;
     }
     begin_all(context.slots.take_newer(slot));
 }
@@ -70,12 +69,6 @@ void Executor::State::begin_all(const LaneSlots::Beginning& beginning) {
     }
 }
 
-// The next call's numbers follow on those that this one was said to have.
-void Executor::State::check_end() const {
-    TUTTI_ASSERT(!context.slots.is_over() || multicasts.next == multicasts_wanted,
-                 "a program has as many multicasts as its extent says");
-}
-
 void Executor::State::begin(Ref ref) {
     const OperationKind kind = operation_of(ref).kind;
     if (sched::is_message(kind)) {
@@ -83,7 +76,7 @@ void Executor::State::begin(Ref ref) {
         if (messages.post(ref) && take(ref)) set_done(ref);
         return;
     }
-    if (sched::is_multicast(kind)) return queue_multicast(ref);
+    if (sched::is_multicast(kind)) return multicasts.begin(ref);
     if (kind == OperationKind::kMeetWith) return post_neighbour(ref);
     if (kind == OperationKind::kFeed) return begin_feed(ref);
     if (sched::is_meet(kind)) return begin_meet(ref);
@@ -147,6 +140,48 @@ bool Executor::State::poll_messages() {
     return has_moved || context.has_stirred;
 }
 
+// ---- multicasts --------------------------------------------------------------------------------
+
+// Posts no more than may be under way at a time, so that a step ends even if each is complete at
+// once and lets another begin.
+bool Executor::State::post_multicasts() {
+    bool has_moved = false;
+    for (uint32_t left = sched::kMulticastsInFlightMax; left > 0; --left) {
+        const auto ref = multicasts.in_turn();
+        if (!ref) break;
+        if (sched::is_meet(operation_of(*ref).kind)) {
+            if (!step_release(*ref)) break;
+            multicasts.finish_meeting();
+            // Else the release comes along the tree.
+            if (slot_of(*ref).meet.release == Meet::Release::kOver) complete(*ref);
+        } else if (multicasts.post()) {
+            complete(*ref);
+        }
+        has_moved = true;
+    }
+    return has_moved;
+}
+
+bool Executor::State::test_multicasts() {
+    bool has_moved = false;
+    const uint64_t end = multicasts.end();
+    for (uint64_t number = multicasts.first(); number < end; ++number) {
+        const auto ref = multicasts.test(number);
+        if (ref) complete(*ref);
+        has_moved |= ref.has_value();
+        if (context.has_failed) return true;
+    }
+    return has_moved;
+}
+
+// Those that have come make room for others.
+bool Executor::State::step_multicasts() {
+    const bool has_posted = post_multicasts();
+    const bool has_moved = test_multicasts();
+    if (has_moved && !context.has_failed) post_multicasts();
+    return has_posted || has_moved;
+}
+
 // ---- the node and local work -------------------------------------------------------------------
 
 bool Executor::State::step_node() {
@@ -175,12 +210,7 @@ Executor::Executor(node::Team* node, transport::Transport& network, transport::M
     : state_(std::make_unique<State>(node, network, route)) {}
 Executor::~Executor() = default;
 
-void Executor::set_route(transport::Multicast* route) {
-    TUTTI_ASSERT(state_->context.slots.is_over(), "between calls");
-    state_->route = route;
-    state_->multicasts.base = 0;
-    state_->multicasts_wanted = 0;  // of the last call: no numbers of this route
-}
+void Executor::set_route(transport::Multicast* route) { state_->multicasts.set_route(route); }
 
 void Executor::set_clock(Clock& clock) { state_->context.clock = &clock; }
 
@@ -194,11 +224,10 @@ void Executor::start(const sched::Program& program, uint32_t call, const Argumen
     CallContext& context = state.context;
     if (context.has_failed) return;
     const sched::Extent extent = program.extent();
-    state.multicasts.base += state.multicasts_wanted;
-    state.multicasts_wanted = extent.multicasts;
     context.start(call, word);
     context.slots.start(program);
     context.buffers.start(arguments, context.slots.lanes_in_flight(), extent.scratch_bytes);
+    state.multicasts.start(extent.multicasts);
     state.start_lanes();
 }
 
@@ -245,7 +274,7 @@ void Executor::cancel() {
         if (is_posted) state.context.network.cancel(state.task_of(ref).ticket);
     }
     state.call_off_roll();
-    if (state.route) state.route->call_off();
+    state.multicasts.call_off();
     state.messages.clear();
     state.context.buffers.conceal_arguments();
     state.context.buffers.conceal_scratch();
@@ -264,13 +293,7 @@ std::vector<sched::Rank> Executor::waits_for() const {
             ranks.push_back(state.operation_of(ref).peer);
         }
     }
-    const Multicasts& multicasts = state.multicasts;
-    for (uint64_t number = multicasts.first; number < multicasts.next; ++number) {
-        const Ref ref = multicasts.posted[number % sched::kMulticastsInFlightMax];
-        const Operation& operation = state.operation_of(ref);
-        const bool is_awaited = operation.kind == OperationKind::kRecvMulticast;
-        if (is_awaited && !multicasts.is_complete(number)) ranks.push_back(operation.peer);
-    }
+    state.multicasts.add_waits(ranks);
     if (const auto releaser = state.releaser()) ranks.push_back(*releaser);
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
@@ -280,22 +303,21 @@ std::vector<sched::Rank> Executor::waits_for() const {
 bool Executor::waits_for_multicasts() const {
     State& state = *state_;
     if (state.node.is_busy() || !state.work.is_empty()) return false;
-    const bool has_posted = state.multicasts.first < state.multicasts.next;
-    return (has_posted && state.messages.is_empty()) || state.seeks_only();
+    return (state.multicasts.has_posted() && state.messages.is_empty()) || state.seeks_only();
 }
 
 bool Executor::waits_for_node() const {
     State& state = *state_;
     const bool has_one =
         (state.node.is_busy() && state.messages.is_empty()) || state.waits_for_letters();
-    return has_one && state.work.is_empty() && state.multicasts.first == state.multicasts.next;
+    return has_one && state.work.is_empty() && !state.multicasts.has_posted();
 }
 
 bool Executor::waits_for_messages(bool or_multicasts) const {
     const State& state = *state_;
     const bool is_on_node = state.node.is_busy() || state.node.has_letters();
     return !state.messages.is_empty() && !is_on_node && state.work.is_empty() &&
-           (or_multicasts || state.multicasts.first == state.multicasts_wanted);
+           (or_multicasts || state.multicasts.has_ended());
 }
 
 node::Op* Executor::node_op() { return state_->node.under_way(); }

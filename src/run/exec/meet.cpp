@@ -219,7 +219,7 @@ void Executor::State::begin_meet(Ref ref) {
     meet.machine.restart(
         meet.neighbours, has_parent,
         meet.is_by_multicast ? adapt::Releases::kByMulticast : adapt::Releases::kAlongTree);
-    if (meet.is_by_multicast) queue_multicast(ref);
+    if (meet.is_by_multicast) multicasts.begin(ref);
     look_for_parts(ref);
     follow(ref, meet.machine.arrive(), false);  // The caller, advance(), looks at it next.
 }
@@ -350,7 +350,6 @@ bool Executor::State::step_release(Ref ref) {
     Meet& meet = slot_of(ref).meet;
     if (meet.calls_roll && !step_roll_call(ref)) return false;
     const Hall hall(*this, ref);
-    const uint64_t number = multicasts.base + multicasts.next;
     const size_t bytes = sched::meet_multicast_bytes(hall.bytes());
     const bool is_own = meet.release == Meet::Release::kOwn;
     auto sought = transport::Multicast::Sought::kNotYet;
@@ -359,9 +358,9 @@ bool Executor::State::step_release(Ref ref) {
                             meet.crossed ? hall.rank_of(*meet.crossed) : kNobody, 0};
         std::memcpy(hall.message_buffer(), &header, sizeof header);
         if (hall.bytes() > 0) std::memcpy(hall.message_value(), hall.result(), hall.bytes());
-        sought = route->offer(number, hall.message_buffer(), bytes);
+        sought = multicasts.offer(hall.message_buffer(), bytes);
     } else {
-        sought = route->seek(number, hall.message_buffer(), bytes);
+        sought = multicasts.seek(hall.message_buffer(), bytes);
     }
     switch (sought) {
         case transport::Multicast::Sought::kNotYet:
@@ -376,22 +375,13 @@ bool Executor::State::step_release(Ref ref) {
         case transport::Multicast::Sought::kFailed:
             break;
     }
-    context.fail(route->error());
+    context.fail(multicasts.error());
     return false;
-}
-
-// In its turn.
-std::optional<Ref> Executor::State::release_sought() {
-    if (multicasts.ready.empty()) return {};
-    const Ref ref = multicasts.ready.back();
-    const Operation& operation = operation_of(ref);
-    const bool is_next = sched::is_meet(operation.kind) && operation.order == multicasts.next;
-    return is_next ? std::optional(ref) : std::nullopt;
 }
 
 // Whom this rank has heard, and who is to release it all the same. Of others it waits for messages.
 std::optional<sched::Rank> Executor::State::releaser() {
-    const std::optional<Ref> ref = release_sought();
+    const std::optional<Ref> ref = multicasts.meeting_in_turn();
     if (!ref) return {};
     const Meet& meet = slot_of(*ref).meet;
     if (meet.release != Meet::Release::kSettled || !meet.crossed) return {};
@@ -401,7 +391,7 @@ std::optional<sched::Rank> Executor::State::releaser() {
 // The part has gone up, and whatever comes from there, this rank has nothing to send: of two whose
 // parts cross the parent multicasts. Not so where it has gone down.
 bool Executor::State::seeks_only() {
-    const std::optional<Ref> ref = release_sought();
+    const std::optional<Ref> ref = multicasts.meeting_in_turn();
     if (!ref) return false;
     const Meet& meet = slot_of(*ref).meet;
     for (uint64_t rest = meet.told; rest != 0; rest &= rest - 1) {
@@ -415,8 +405,8 @@ bool Executor::State::seeks_only() {
 // No multicast but a release is to come, and nobody has this rank's part, without which nobody can
 // release it.
 bool Executor::State::holds_back() {
-    const std::optional<Ref> ref = release_sought();
-    if (!ref || multicasts.ready.size() > 1) return false;
+    const std::optional<Ref> ref = multicasts.meeting_in_turn();
+    if (!ref || multicasts.ready() > 1) return false;
     const Meet& meet = slot_of(*ref).meet;
     if (meet.calls_roll) return meet.answer == Meet::Answer::kAwaited;
     return meet.release == Meet::Release::kAwaited && !meet.machine.saturation(kOwnCall).sent_to();

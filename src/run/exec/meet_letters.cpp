@@ -102,7 +102,7 @@ bool Executor::State::write_letter(Ref ref) {
 
 // All that this rank waits for, others of its node will do.
 bool Executor::State::waits_for_letters() {
-    return node.has_letters() && (multicasts.ready.empty() || holds_back()) &&
+    return node.has_letters() && (multicasts.ready() == 0 || holds_back()) &&
            !messages.is_empty() && std::ranges::all_of(messages, [&](Ref ref) {
                return is_near(ref) || has_unanswered(ref);
            });

@@ -31,7 +31,7 @@ bool Executor::State::may_call_roll(const sched::Round& round) {
 // In the place of a part.
 void Executor::State::begin_roll_call(Ref ref) {
     Meet& meet = slot_of(ref).meet;
-    queue_multicast(ref);
+    multicasts.begin(ref);
     meet.answer = Meet::Answer::kAwaited;
     looked_ns = context.clock ? context.clock->now_ns() : 0;
     const uint64_t amount =

@@ -17,28 +17,11 @@
 #include "run/exec/call_context.h"
 #include "run/exec/executor.h"
 #include "run/exec/local_work.h"
+#include "run/exec/multicasts.h"
 #include "run/exec/node_operations.h"
 #include "run/exec/posted_messages.h"
 
 namespace tutti::exec {
-
-// Numbers are this call's, from 0.
-struct Multicasts {
-    uint64_t base = 0;      // what the team's route calls the first one
-    uint64_t next = 0;      // the next one to be posted
-    uint64_t first = 0;     // all below are complete
-    uint32_t complete = 0;  // bit i: first + i is
-    // By number modulo its size.
-    std::array<Ref, sched::kMulticastsInFlightMax> posted;
-    // Not yet posted, the lowest number last.
-    std::vector<Ref> ready;
-
-    // Of those that are posted.
-    [[nodiscard]] bool is_complete(uint64_t number) const {
-        return number < first || (complete >> (number - first) & 1) != 0;
-    }
-};
-static_assert(sched::kMulticastsInFlightMax <= 32, "one bit of Multicasts::complete each");
 
 struct Executor::State {
     class Hall;
@@ -48,7 +31,7 @@ struct Executor::State {
           messages(context),
           work(context),
           node(context, node_team),
-          route(multicast) {}
+          multicasts(context, multicast) {}
     State(const State&) = delete;
     State& operator=(const State&) = delete;
 
@@ -57,11 +40,9 @@ struct Executor::State {
     PostedMessages messages;
     LocalWork work;
     NodeOperations node;
-    transport::Multicast* route;
-    uint64_t left_ns = 0;            // by the clock, the last call
-    uint64_t multicasts_wanted = 0;  // by the call's extent
-
     Multicasts multicasts;
+    uint64_t left_ns = 0;  // by the clock, the last call
+
     adapt::RollCall roll_call;
     uint64_t looked_ns = 0;  // at the word of all, or added to it
     uint64_t meetings = 0;   // by multicast, of the team since the beginning, on all ranks alike
@@ -70,7 +51,6 @@ struct Executor::State {
     void start_lanes();
     void advance(uint8_t slot);
     void begin_all(const LaneSlots::Beginning& beginning);
-    void check_end() const;
     void begin(Ref ref);
     [[nodiscard]] bool take(Ref ref);
     void set_done(Ref ref);
@@ -81,13 +61,8 @@ struct Executor::State {
     transport::State withdraw();
     bool step_work();
     bool step_node();
-    void queue_multicast(Ref ref);
-    void post_multicast(Ref ref);
-    void finish_number(uint64_t number);
-    void finish_multicast(uint64_t number);
-    bool post_release(Ref ref);
     bool post_multicasts();
-    bool poll_multicasts();
+    bool test_multicasts();
     bool step_multicasts();
     void post_neighbour(Ref ref);
     void begin_meet(Ref ref);
@@ -128,7 +103,6 @@ struct Executor::State {
         return sched::is_meet(operation_of(ref).kind) && slot_of(ref).meet.calls_roll;
     }
     bool step_release(Ref ref);
-    [[nodiscard]] std::optional<Ref> release_sought();
     [[nodiscard]] std::optional<sched::Rank> releaser();
     [[nodiscard]] bool seeks_only();
     [[nodiscard]] bool holds_back();
