@@ -77,8 +77,14 @@ void Executor::State::begin(Ref ref) {
         return;
     }
     if (sched::is_multicast(kind)) return multicasts.begin(ref);
-    if (kind == OperationKind::kMeetWith) return post_neighbour(ref);
-    if (kind == OperationKind::kFeed) return begin_feed(ref);
+    if (kind == OperationKind::kMeetWith) {
+        messages.add(ref);
+        return feeds.is_fed(ref) ? feeds.begin_neighbour(ref) : post_neighbour(ref);
+    }
+    if (kind == OperationKind::kFeed) {
+        if (feeds.begin(ref)) messages.add(ref);
+        return;
+    }
     if (sched::is_meet(kind)) return begin_meet(ref);
     if (sched::is_node(kind)) return node.begin(ref);
     work.begin(ref);
@@ -110,9 +116,22 @@ bool Executor::State::take(Ref ref) {
 // Of any operation among the messages.
 transport::State Executor::State::test_message(Ref ref) {
     const OperationKind kind = operation_of(ref).kind;
-    if (kind == OperationKind::kFeed) return test_feed(ref);
-    if (kind != OperationKind::kMeetWith) return context.network.test(task_of(ref).ticket);
-    return feeds(ref) ? test_fed(ref) : test_neighbour(ref);
+    if (kind == OperationKind::kFeed) return feeds.test(ref);
+    if (kind == OperationKind::kMeetWith) return test_neighbour(ref);
+    return context.network.test(context.slots.ticket_of(ref));
+}
+
+// Done when each of the two has had the other's message. What all do together may be done by that
+// of the neighbour: then what waits for it begins before anything else is looked at.
+transport::State Executor::State::test_neighbour(Ref ref) {
+    const uint64_t& done = context.slots.window_of(ref).done;
+    const uint64_t before = done;
+    const bool is_fed = feeds.is_fed(ref);
+    const transport::State heard = is_fed ? feeds.hear(ref) : hear_neighbour(ref);
+    if (done != before) advance(ref.slot);
+    if (context.has_failed) return transport::State::kFailed;
+    if (heard != transport::State::kDone) return heard;
+    return is_fed ? feeds.test_sent(ref) : test_told(ref);
 }
 
 // Looks at as many messages as were under way, so that a step ends even if each one that arrives
@@ -268,7 +287,7 @@ void Executor::cancel() {
     State& state = *state_;
     for (const Ref ref : state.messages) {
         const OperationKind kind = state.operation_of(ref).kind;
-        if (sched::is_meet(kind) && state.feeds(ref)) state.cancel_pieces(ref);
+        if (sched::is_meet(kind) && state.feeds.is_fed(ref)) state.feeds.cancel_pieces(ref);
         const bool is_posted =
             kind != OperationKind::kFeed && !state.is_near(ref) && !state.calls_roll(ref);
         if (is_posted) state.context.network.cancel(state.task_of(ref).ticket);
@@ -285,8 +304,8 @@ std::vector<sched::Rank> Executor::waits_for() const {
     State& state = *state_;
     std::vector<sched::Rank> ranks;
     for (const Ref ref : state.messages) {
-        if (sched::is_meet(state.operation_of(ref).kind) && state.feeds(ref)) {
-            state.add_fed_waits(ref, ranks);
+        if (sched::is_meet(state.operation_of(ref).kind) && state.feeds.is_fed(ref)) {
+            state.feeds.add_waits(ref, ranks);
         } else if (state.calls_roll(ref)) {
             state.add_missing(state.slot_of(ref).meet, ranks);
         } else if (!state.has_unanswered(ref)) {

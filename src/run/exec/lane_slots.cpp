@@ -32,7 +32,7 @@ void LaneSlots::load_lane(Slot& slot, uint64_t lane) {
     TUTTI_ASSERT(lane < extent_.lanes, "the program has this lane");
     slot.lane = lane;
     slot.base = 0;
-    slot.meet.neighbours = 0;
+    slot.neighbours.count = 0;
     load_round(slot, 0);
     load_round(slot, 1);
 }

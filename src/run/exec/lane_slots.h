@@ -22,7 +22,6 @@
 
 #include "base/assert.h"
 #include "plan/sched/operation_kinds.h"
-#include "run/adapt/feeding.h"
 #include "run/adapt/meeting.h"
 #include "run/transport/transport.h"
 
@@ -70,9 +69,6 @@ struct MeetHeader {
 struct Meet {
     static constexpr uint32_t kNeighboursMax = sched::kRoundOpsMax;
     adapt::Meeting machine{kNeighboursMax, false, adapt::Releases::kAlongTree};
-    uint32_t neighbours = 0;  // that have begun
-    uint64_t heard = 0;       // bits: its message is here
-    uint64_t told = 0;        // bits: a message to it was posted
     // With a release by multicast.
     enum class Release : uint8_t {
         kAwaited,  // of another rank
@@ -100,22 +96,22 @@ struct Meet {
     bool has_letters = false;
     bool has_told_all = false;
     std::optional<uint32_t> untold;
-    std::array<transport::Ticket, kNeighboursMax> sent;
 };
 
-// The round of a lane that feeds: as one that meets, with the kFeed behind its neighbours.
-struct Feed {
-    bool is_middle = false;
-    bool has_last = false;                             // elsewhere: of the middle's words
-    uint32_t words = 0;                                // of the middle's, that have come
-    std::array<uint32_t, sched::kRoundOpsMax> said{};  // by neighbour: words to it
-    adapt::Feeder feeder{sched::kRoundOpsMax};
-    adapt::Flow flow;
-    sched::Rank source = 0;
-    std::array<sched::Rank, adapt::kFedMax> whom{};
-    // By piece modulo kPiecesAhead.
-    std::array<transport::Ticket, adapt::kPiecesAhead> coming;
-    std::array<std::array<transport::Ticket, adapt::kPiecesAhead>, adapt::kFedMax> leaving;
+// The neighbours of a round that meets or feeds: neighbour i is its operation i, and what all do
+// together comes behind them. A receive's ticket is that of its task.
+struct Neighbours {
+    uint32_t count = 0;  // that have begun
+    uint64_t heard = 0;  // bits: its message is here
+    uint64_t told = 0;   // bits: a message to it was posted
+    std::array<transport::Ticket, sched::kRoundOpsMax> sent;
+
+    void begin(uint32_t index) {
+        TUTTI_ASSERT(index == count, "neighbours in their order");
+        const uint64_t bit = sched::after_op(count++);
+        heard &= ~bit;
+        told &= ~bit;
+    }
 };
 
 struct Slot {
@@ -123,7 +119,7 @@ struct Slot {
     uint64_t base = 0;  // the older round; round k is in windows[k % 2]
     std::array<Window, 2> windows;
     Meet meet;
-    Feed feed;
+    Neighbours neighbours;
 };
 
 class LaneSlots {
@@ -168,6 +164,10 @@ class LaneSlots {
     [[nodiscard]] Slot& slot(uint8_t slot) { return *slots_[slot]; }
     [[nodiscard]] Slot& slot_of(Ref ref) { return *slots_[ref.slot]; }
     [[nodiscard]] const Slot& slot_of(Ref ref) const { return *slots_[ref.slot]; }
+    [[nodiscard]] Neighbours& neighbours_of(Ref ref) { return slots_[ref.slot]->neighbours; }
+    [[nodiscard]] const Neighbours& neighbours_of(Ref ref) const {
+        return slots_[ref.slot]->neighbours;
+    }
     [[nodiscard]] Window& window_of(Ref ref) { return slots_[ref.slot]->windows[ref.window]; }
     [[nodiscard]] const sched::Round& round_of(Ref ref) const {
         return slots_[ref.slot]->windows[ref.window].round;

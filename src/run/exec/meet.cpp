@@ -53,11 +53,11 @@ class Executor::State::Hall {
           ref_(ref),
           slot_(state.slot_of(ref)),
           round_(state.window_of(ref).round),
-          own_(round_[slot_.meet.neighbours]) {}
+          own_(round_[slot_.neighbours.count]) {}
 
     [[nodiscard]] size_t bytes() const { return own_.left.bytes; }
     [[nodiscard]] size_t message_bytes() const { return sched::meet_message_bytes(bytes()); }
-    [[nodiscard]] bool has_parent() const { return slot_.meet.neighbours > 0 && is_parent(0); }
+    [[nodiscard]] bool has_parent() const { return slot_.neighbours.count > 0 && is_parent(0); }
     [[nodiscard]] std::byte* in(uint32_t neighbour) const {
         return state_.at(ref_, round_[neighbour].to);
     }
@@ -122,7 +122,7 @@ uint32_t Executor::State::Hall::gather(std::optional<uint32_t> but, std::byte* v
     Fold behind = fold(values + bytes());
     if (has_parents) before.add(value(in(0), 0));
     before.add(state_.at(ref_, own_.left));
-    for (uint32_t child = has_parent() ? 1 : 0; child < slot_.meet.neighbours; ++child) {
+    for (uint32_t child = has_parent() ? 1 : 0; child < slot_.neighbours.count; ++child) {
         if (child == but) continue;
         (goes_down && child > *but ? behind : before).add(value(in(child), 0));
     }
@@ -144,27 +144,21 @@ void Executor::State::Hall::join(uint32_t neighbour, std::byte* to) const {
 
 void Executor::State::post_neighbour(Ref ref) {
     const Operation& operation = operation_of(ref);
-    Task& task = task_of(ref);
-    Meet& meet = slot_of(ref).meet;
-    TUTTI_ASSERT(ref.index == meet.neighbours, "neighbours in their order");
-    if (meet.neighbours == 0) begin_meeting(ref);
-    const uint64_t bit = sched::after_op(meet.neighbours++);
-    meet.heard &= ~bit;
-    meet.told &= ~bit;
-    messages.add(ref);
-    if (is_near(ref) || meet.calls_roll) return;
-    context.network.recv(operation.peer, feeds(ref) ? word_id(ref, 0) : id_of(ref),
-                         at(ref, operation.to), operation.to.bytes / 2, task.ticket);
+    Neighbours& neighbours = context.slots.neighbours_of(ref);
+    if (neighbours.count == 0) begin_meeting(ref);
+    neighbours.begin(ref.index);
+    if (is_near(ref) || slot_of(ref).meet.calls_roll) return;
+    context.network.recv(operation.peer, id_of(ref), at(ref, operation.to), operation.to.bytes / 2,
+                         task_of(ref).ticket);
 }
 
 // What is here already counts first: who has heard from all sends no part, but releases. A test
 // that finds nothing may cost the processor, so there are so many at most. True if all have been
 // heard.
 bool Executor::State::hears_all(Ref ref, uint32_t vain_tests) {
-    const Meet& meet = slot_of(ref).meet;
     bool has_all = true;
-    for (uint8_t i = 0; i < meet.neighbours; ++i) {
-        if ((meet.heard & sched::after_op(i)) != 0) continue;
+    for (uint8_t i = 0; i < context.slots.neighbours_of(ref).count; ++i) {
+        if ((context.slots.neighbours_of(ref).heard & sched::after_op(i)) != 0) continue;
         const Ref one{ref.slot, ref.window, i};
         const bool is_known = is_near(one) || task_of(one).ticket.state == transport::State::kDone;
         const bool may_look = is_known || vain_tests > 0;
@@ -184,7 +178,7 @@ void Executor::State::look_for_parts(Ref ref) {
     const uint64_t begin_ns = context.clock ? context.clock->now_ns() : 0;
     const bool was_away = context.clock && begin_ns - left_ns >= kAwayNs;
     uint32_t vain_tests = was_away ? 1 : 0;
-    if (!context.clock) vain_tests = slot_of(ref).meet.neighbours;
+    if (!context.clock) vain_tests = context.slots.neighbours_of(ref).count;
     for (int look = 1; !hears_all(ref, vain_tests) && !context.has_failed; ++look) {
         if (!was_away || look == kLooksMax || context.clock->now_ns() - begin_ns > kLookingNs)
             return;
@@ -212,57 +206,60 @@ void Executor::State::begin_meeting(Ref ref) {
 
 void Executor::State::begin_meet(Ref ref) {
     Meet& meet = slot_of(ref).meet;
-    TUTTI_ASSERT(ref.index == meet.neighbours, "it comes behind its neighbours");
-    if (meet.neighbours == 0) begin_meeting(ref);
+    TUTTI_ASSERT(ref.index == context.slots.neighbours_of(ref).count,
+                 "it comes behind its neighbours");
+    if (context.slots.neighbours_of(ref).count == 0) begin_meeting(ref);
     if (meet.calls_roll) return begin_roll_call(ref);
     const bool has_parent = Hall(*this, ref).has_parent();
     meet.machine.restart(
-        meet.neighbours, has_parent,
+        context.slots.neighbours_of(ref).count, has_parent,
         meet.is_by_multicast ? adapt::Releases::kByMulticast : adapt::Releases::kAlongTree);
     if (meet.is_by_multicast) multicasts.begin(ref);
     look_for_parts(ref);
     follow(ref, meet.machine.arrive(), false);  // The caller, advance(), looks at it next.
 }
 
-// Done when each of the two has had the other's message.
-transport::State Executor::State::test_neighbour(Ref ref) {
+// Whether its message is here. The kMeet may be done by it.
+transport::State Executor::State::hear_neighbour(Ref ref) {
     Meet& meet = slot_of(ref).meet;
-    if (meet.calls_roll) {
-        const bool is_over = meet.release == Meet::Release::kOver;
-        return is_over ? transport::State::kDone : transport::State::kPending;
+    Neighbours& neighbours = context.slots.neighbours_of(ref);
+    if (meet.calls_roll) return transport::State::kDone;
+    if ((neighbours.told & ref.bit()) != 0) {
+        if (test_sent(ref) == transport::State::kFailed) return transport::State::kFailed;
     }
-    const uint64_t bit = sched::after_op(ref.index);
-    transport::State sent = transport::State::kPending;
-    if ((meet.told & bit) != 0) sent = test_sent(ref);
-    if (sent == transport::State::kFailed) return sent;
-    if ((meet.idle & ~meet.heard & bit) != 0) {
+    if ((meet.idle & ~neighbours.heard & ref.bit()) != 0) {
         const transport::State set = set_idle(ref);
         if (set != transport::State::kDone) return set;
     }
-    if ((meet.heard & bit) == 0) {
+    if ((neighbours.heard & ref.bit()) == 0) {
         const transport::State state = test_heard(ref);
         if (state != transport::State::kDone) return state;
-        if (hear(ref)) advance(ref.slot);
-        if (context.has_failed) return transport::State::kFailed;
+        hear(ref);
     }
-    if ((meet.told & bit) == 0) {
-        const bool is_over = meet.is_by_multicast && meet.release == Meet::Release::kOver;
-        return is_over ? transport::State::kDone : transport::State::kPending;
-    }
-    return test_sent(ref);
+    return transport::State::kDone;
+}
+
+// Behind that: whether it has had this rank's.
+transport::State Executor::State::test_told(Ref ref) {
+    const Meet& meet = slot_of(ref).meet;
+    const bool is_told = (context.slots.neighbours_of(ref).told & ref.bit()) != 0;
+    if (is_told && !meet.calls_roll) return test_sent(ref);
+    const bool is_over =
+        (meet.calls_roll || meet.is_by_multicast) && meet.release == Meet::Release::kOver;
+    return is_over ? transport::State::kDone : transport::State::kPending;
 }
 
 bool Executor::State::has_unanswered(Ref ref) {
     if (!sched::is_neighbour(operation_of(ref))) return false;
-    const Meet& meet = slot_of(ref).meet;
-    return (meet.heard & ~meet.told & sched::after_op(ref.index)) != 0;
+    return (context.slots.neighbours_of(ref).heard & ~context.slots.neighbours_of(ref).told &
+            sched::after_op(ref.index)) != 0;
 }
 
 // Its message has come. True when the kMeet is done by it.
 bool Executor::State::hear(Ref ref) {
     Meet& meet = slot_of(ref).meet;
     context.is_untouched = false;
-    meet.heard |= sched::after_op(ref.index);
+    context.slots.neighbours_of(ref).heard |= sched::after_op(ref.index);
     const Header header = header_of(at(ref, operation_of(ref).to));
     const auto kind = static_cast<adapt::Kind>(header.kind);
     // Its sender has found before this rank that nobody multicasts.
@@ -277,7 +274,7 @@ bool Executor::State::hear(Ref ref) {
 
 // True when the kMeet is done. The result first: neighbours are told it.
 bool Executor::State::follow(Ref ref, const adapt::Orders& orders, bool is_told) {
-    const uint32_t neighbours = slot_of(ref).meet.neighbours;
+    const uint32_t neighbours = context.slots.neighbours_of(ref).count;
     if (orders.leaves) settle(Hall(*this, ref), orders.neighbour, is_told);
     if (orders.what == adapt::Orders::What::kSendPart) {
         tell(ref, *orders.neighbour, adapt::Kind::kPart);
@@ -317,16 +314,16 @@ void Executor::State::tell(Ref ref, uint32_t neighbour, adapt::Kind kind) {
     if (header.values == 1) std::memset(values + hall.bytes(), 0, hall.bytes());
     std::memcpy(message, &header, sizeof header);
     Slot& slot = slot_of(ref);
-    slot.meet.told |= sched::after_op(neighbour);
+    slot.neighbours.told |= sched::after_op(neighbour);
     ref.index = static_cast<uint8_t>(neighbour);
     if (is_near(ref)) {
         // The next step writes it, and there is to be one.
-        slot.meet.sent[neighbour].state = transport::State::kPending;
+        slot.neighbours.sent[neighbour].state = transport::State::kPending;
         context.has_stirred = true;
         return;
     }
     context.network.send(operation_of(ref).peer, id_of(ref), message, hall.message_bytes(),
-                         slot.meet.sent[neighbour]);
+                         slot.neighbours.sent[neighbour]);
 }
 
 // The own operand may stand where the result is to be, and is read until that is there.
@@ -394,8 +391,10 @@ bool Executor::State::seeks_only() {
     const std::optional<Ref> ref = multicasts.meeting_in_turn();
     if (!ref) return false;
     const Meet& meet = slot_of(*ref).meet;
-    for (uint64_t rest = meet.told; rest != 0; rest &= rest - 1) {
-        if (meet.sent[std::countr_zero(rest)].state != transport::State::kDone) return false;
+    for (uint64_t rest = context.slots.neighbours_of(*ref).told; rest != 0; rest &= rest - 1) {
+        if (context.slots.neighbours_of(*ref).sent[std::countr_zero(rest)].state !=
+            transport::State::kDone)
+            return false;
     }
     if (meet.calls_roll) return meet.answer == Meet::Answer::kHeard;
     if (meet.release != Meet::Release::kAwaited) return meet.release != Meet::Release::kNobodys;
@@ -426,7 +425,7 @@ void Executor::State::take_release(Ref ref) {
     if (hall.bytes() > 0) std::memcpy(hall.result(), hall.message_value(), hall.bytes());
     // Its part is on its way where parts crossed.
     if (header_of(hall.message_buffer()).crossed != hall.own_rank()) {
-        meet.idle |= sched::after_op(*sent_to) & ~meet.heard;
+        meet.idle |= sched::after_op(*sent_to) & ~context.slots.neighbours_of(ref).heard;
     }
 }
 
@@ -438,8 +437,8 @@ void Executor::State::release_along_tree(Ref ref) {
     meet.machine.fall_back();
     if (before == Meet::Release::kAwaited) return;
     meet.untold = meet.crossed;
-    for (uint32_t other = 0; other < meet.neighbours; ++other) {
-        const bool is_told = (meet.told & sched::after_op(other)) != 0;
+    for (uint32_t other = 0; other < context.slots.neighbours_of(ref).count; ++other) {
+        const bool is_told = (context.slots.neighbours_of(ref).told & sched::after_op(other)) != 0;
         if (other != meet.crossed && !is_told) tell(ref, other, adapt::Kind::kRelease);
     }
     meet.release = Meet::Release::kOver;
@@ -454,7 +453,7 @@ transport::State Executor::State::set_idle(Ref ref) {
                                              operation.to.bytes / 2, task_of(ref).ticket);
         if (set != transport::State::kDone) return set;
     }
-    slot_of(ref).meet.heard |= sched::after_op(ref.index);
+    context.slots.neighbours_of(ref).heard |= sched::after_op(ref.index);
     return transport::State::kDone;
 }
 

@@ -46,7 +46,7 @@ transport::State Executor::State::test_heard(Ref ref) {
 
 // Of the message to it.
 transport::State Executor::State::test_sent(Ref ref) {
-    transport::Ticket& ticket = slot_of(ref).meet.sent[ref.index];
+    transport::Ticket& ticket = context.slots.neighbours_of(ref).sent[ref.index];
     if (ticket.state != transport::State::kPending) return ticket.state;
     if (!is_near(ref)) return context.network.test(ticket);
     if (write_letter(ref)) ticket.state = transport::State::kDone;

@@ -105,8 +105,9 @@ void Executor::State::meet_without_roll(Ref ref) {
     const bool has_parent = round[0].incoming == sched::Incoming::kLeft;
     meet.calls_roll = false;
     meet.release = Meet::Release::kNobodys;
-    meet.machine.restart(meet.neighbours, has_parent, adapt::Releases::kAlongTree);
-    for (uint32_t i = 0; i < meet.neighbours; ++i) {
+    meet.machine.restart(context.slots.neighbours_of(ref).count, has_parent,
+                         adapt::Releases::kAlongTree);
+    for (uint32_t i = 0; i < context.slots.neighbours_of(ref).count; ++i) {
         const Ref with{ref.slot, ref.window, static_cast<uint8_t>(i)};
         const sched::Operation& operation = operation_of(with);
         context.network.recv(operation.peer, id_of(with), at(with, operation.to),

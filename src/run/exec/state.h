@@ -17,6 +17,7 @@
 #include "run/exec/call_context.h"
 #include "run/exec/executor.h"
 #include "run/exec/local_work.h"
+#include "run/exec/meet_feed.h"
 #include "run/exec/multicasts.h"
 #include "run/exec/node_operations.h"
 #include "run/exec/posted_messages.h"
@@ -31,7 +32,8 @@ struct Executor::State {
           messages(context),
           work(context),
           node(context, node_team),
-          multicasts(context, multicast) {}
+          multicasts(context, multicast),
+          feeds(context) {}
     State(const State&) = delete;
     State& operator=(const State&) = delete;
 
@@ -41,6 +43,7 @@ struct Executor::State {
     LocalWork work;
     NodeOperations node;
     Multicasts multicasts;
+    Feeds feeds;
     uint64_t left_ns = 0;  // by the clock, the last call
 
     adapt::RollCall roll_call;
@@ -69,6 +72,8 @@ struct Executor::State {
     // A neighbour's message is here, and others' are awaited before it is answered.
     [[nodiscard]] bool has_unanswered(Ref ref);
     transport::State test_neighbour(Ref ref);
+    transport::State hear_neighbour(Ref ref);
+    transport::State test_told(Ref ref);
     bool hear(Ref ref);
     bool hears_all(Ref ref, uint32_t vain_tests);
     void look_for_parts(Ref ref);
@@ -76,22 +81,6 @@ struct Executor::State {
     void tell(Ref ref, uint32_t neighbour, adapt::Kind kind);
     void settle(const Hall& hall, std::optional<uint32_t> neighbour, bool is_told);
     void begin_meeting(Ref ref);
-    [[nodiscard]] bool feeds(Ref ref);
-    void begin_feed(Ref ref);
-    [[nodiscard]] transport::MessageId word_id(Ref with, uint32_t number) const;
-    void say(Ref with, const void* what, uint32_t number);
-    transport::State test_fed(Ref with);
-    transport::State test_one_fed(Ref with);
-    void hear_there(Ref with);
-    void tell_next(Ref with);
-    transport::State test_being_fed(Ref with);
-    void hear_middle(Ref with);
-    transport::State test_feed(Ref ref);
-    void feed_more(Ref ref);
-    transport::State move_pieces(Ref ref);
-    void post_piece(Ref ref, const adapt::Flow::Post& post);
-    void add_fed_waits(Ref ref, std::vector<sched::Rank>& ranks);
-    void cancel_pieces(Ref ref);
     [[nodiscard]] bool may_call_roll(const sched::Round& round);
     void begin_roll_call(Ref ref);
     bool step_roll_call(Ref ref);
@@ -100,7 +89,8 @@ struct Executor::State {
     void meet_without_roll(Ref ref);
     void call_off_roll();
     [[nodiscard]] bool calls_roll(Ref ref) {
-        return sched::is_meet(operation_of(ref).kind) && slot_of(ref).meet.calls_roll;
+        return sched::is_meet(operation_of(ref).kind) && !feeds.is_fed(ref) &&
+               slot_of(ref).meet.calls_roll;
     }
     bool step_release(Ref ref);
     [[nodiscard]] std::optional<sched::Rank> releaser();
