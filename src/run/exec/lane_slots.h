@@ -17,12 +17,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "base/assert.h"
 #include "plan/sched/operation_kinds.h"
-#include "run/adapt/meeting.h"
 #include "run/transport/transport.h"
 
 namespace tutti::exec {
@@ -55,49 +53,6 @@ struct Window {
     [[nodiscard]] bool is_over() const { return done == all; }
 };
 
-inline constexpr uint32_t kNobody = UINT32_MAX;
-
-// The beginning of a message between participants that meet.
-struct MeetHeader {
-    uint32_t kind = 0;           // adapt::Kind
-    uint32_t values = 0;         // that follow; one stands where the first of two does
-    uint32_t crossed = kNobody;  // of a multicast: the rank whose part and the sender's did
-    uint32_t whom = kNobody;     // of a letter (meet_letters.cpp)
-};
-
-// The round of a lane that meets: neighbour i is its operation i, and the kMeet comes behind them.
-struct Meet {
-    static constexpr uint32_t kNeighboursMax = sched::kRoundOpsMax;
-    adapt::Meeting machine{kNeighboursMax, false, adapt::Releases::kAlongTree};
-    // With a release by multicast.
-    enum class Release : uint8_t {
-        kAwaited,  // of another rank
-        kOwn,      // to be sent by this rank
-        kSettled,  // the result is here, by whatever way, and the number is not over
-        kNobodys,  // along the tree then
-        kOver
-    };
-    bool is_by_multicast = false;
-    uint32_t slot = 0;  // of the transport: what its messages go by
-    Release release = Release::kAwaited;
-    // By one word of the team (meet_roll_call.cpp): then neighbours tell each other nothing.
-    enum class Answer : uint8_t {
-        kAwaited,  // of the own arrival
-        kHeard,
-        kLooking  // that was heard; this is about who has come since
-    };
-    bool calls_roll = false;
-    Answer answer = Answer::kHeard;
-    transport::Ticket adding;
-    std::optional<uint32_t> crossed;  // it and this rank have each other's part
-    uint64_t idle = 0;                // bit: nothing comes from there any more
-    // Neighbours on the same node (meet_letters.cpp): there are some; what tells them the result
-    // was written; whom it does not tell.
-    bool has_letters = false;
-    bool has_told_all = false;
-    std::optional<uint32_t> untold;
-};
-
 // The neighbours of a round that meets or feeds: neighbour i is its operation i, and what all do
 // together comes behind them. A receive's ticket is that of its task.
 struct Neighbours {
@@ -118,7 +73,6 @@ struct Slot {
     uint64_t lane = 0;
     uint64_t base = 0;  // the older round; round k is in windows[k % 2]
     std::array<Window, 2> windows;
-    Meet meet;
     Neighbours neighbours;
 };
 
@@ -161,7 +115,6 @@ class LaneSlots {
         window.done |= ref.bit();
     }
 
-    [[nodiscard]] Slot& slot(uint8_t slot) { return *slots_[slot]; }
     [[nodiscard]] Slot& slot_of(Ref ref) { return *slots_[ref.slot]; }
     [[nodiscard]] const Slot& slot_of(Ref ref) const { return *slots_[ref.slot]; }
     [[nodiscard]] Neighbours& neighbours_of(Ref ref) { return slots_[ref.slot]->neighbours; }

@@ -254,8 +254,10 @@ void Feeds::add_waits(Ref ref, std::vector<Rank>& ranks) const {
     }
 }
 
-void Feeds::cancel_pieces(Ref ref) {
-    if (sched::is_neighbour(call_.slots.operation_of(ref)) == is_middle_) return;
+void Feeds::cancel(Ref ref) {
+    const bool is_with = sched::is_neighbour(call_.slots.operation_of(ref));
+    if (is_with) call_.network.cancel(call_.slots.ticket_of(ref));
+    if (is_with == is_middle_) return;
     for (transport::Ticket& ticket : coming_) {
         if (ticket.state == transport::State::kPending) call_.network.cancel(ticket);
     }

@@ -42,7 +42,8 @@ class Feeds {
 
     // Ranks for which an operation waits, as far as it looks after them.
     void add_waits(Ref ref, std::vector<sched::Rank>& ranks) const;
-    void cancel_pieces(Ref ref);
+    // The messages that an operation looks after.
+    void cancel(Ref ref);
 
   private:
     [[nodiscard]] const sched::Operation& feed_of(Ref ref) const {
