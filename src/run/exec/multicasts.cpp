@@ -100,8 +100,9 @@ std::optional<Ref> Multicasts::test(uint64_t number) {
 void Multicasts::add_waits(std::vector<sched::Rank>& ranks) const {
     for (uint64_t number = first_; number < next_; ++number) {
         const sched::Operation& operation = call_.slots.operation_of(posted(number));
-        const bool is_awaited = operation.kind == sched::OperationKind::kRecvMulticast;
-        if (is_awaited && !is_complete(number)) ranks.push_back(operation.peer);
+        const bool comes =
+            sched::is_multicast(operation.kind) && !sched::is_multicast_send(operation);
+        if (comes && !is_complete(number)) ranks.push_back(operation.peer);
     }
 }
 

@@ -7,7 +7,7 @@ namespace {
 // Of a receive.
 const sched::Block& target_of(const sched::Operation& operation) {
     const bool is_left = operation.incoming == sched::Incoming::kLeft;
-    if (operation.kind == sched::OperationKind::kRecv) return operation.to;
+    if (sched::is_recv(operation)) return operation.to;
     return is_left ? operation.left : operation.right;
 }
 
@@ -17,7 +17,7 @@ bool PostedMessages::post(Ref ref) {
     const sched::Operation& operation = call_.slots.operation_of(ref);
     transport::Ticket& ticket = call_.slots.ticket_of(ref);
     const transport::MessageId id = call_.id_of(ref);
-    if (operation.kind == sched::OperationKind::kSend) {
+    if (sched::is_send(operation)) {
         call_.network.send(operation.peer, id, call_.at(ref, operation.left), operation.left.bytes,
                            ticket);
     } else {
@@ -35,7 +35,7 @@ transport::State PostedMessages::withdraw() {
     while (!refs_.empty()) {
         const Ref ref = refs_.front();
         const sched::Operation& operation = call_.slots.operation_of(ref);
-        if (operation.kind != sched::OperationKind::kRecv) return transport::State::kFailed;
+        if (!sched::is_recv(operation)) return transport::State::kFailed;
         const transport::State set = call_.network.withdraw_receive(
             operation.peer, call_.id_of(ref), call_.at(ref, operation.to), operation.to.bytes,
             call_.slots.ticket_of(ref));
