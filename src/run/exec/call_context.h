@@ -27,8 +27,8 @@ struct CallContext {
     transport::CallWord word;
 
     bool is_untouched = true;  // nothing has come from another rank yet
-    // In this look at the messages something came or left that completes no operation.
-    bool has_stirred = false;
+    // In this step something came or left without completing an operation.
+    bool has_progressed = false;
     bool has_failed = false;
     bool has_miscounted = false;  // by the word of all a rank runs another call
     std::string error;            // the first

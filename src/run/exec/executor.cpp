@@ -192,7 +192,7 @@ transport::State Executor::State::test_neighbour(Ref with) {
 // begins another.
 bool Executor::State::step_messages() {
     bool has_moved = false;
-    call.has_stirred = false;
+    call.has_progressed = false;
     if (!messages.is_empty()) call.network.poll();
     size_t i = 0;
     for (size_t left = messages.size(); left > 0; --left) {
@@ -210,7 +210,7 @@ bool Executor::State::step_messages() {
         messages.remove(i);
         if (take(ref)) complete(ref);
     }
-    return has_moved || call.has_stirred;
+    return has_moved || call.has_progressed;
 }
 
 // ---- multicasts --------------------------------------------------------------------------------

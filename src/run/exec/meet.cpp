@@ -234,7 +234,7 @@ void Meetings::tell(Ref with, adapt::Kind kind) {
     if (is_near(with)) {
         // The next step writes it, and there is to be one.
         ticket.state = transport::State::kPending;
-        call_.has_stirred = true;
+        call_.has_progressed = true;
         return;
     }
     call_.network.send(memory.rank_of(with.index), id_of(with), memory.out(with.index),

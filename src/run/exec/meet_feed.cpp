@@ -93,7 +93,7 @@ transport::State Feeds::test_one_fed(Ref with) {
 void Feeds::hear_there(Ref with) {
     Neighbours& neighbours = call_.slots.neighbours_of(with);
     call_.is_untouched = false;
-    call_.has_stirred = true;
+    call_.has_progressed = true;
     neighbours.heard |= with.bit();
     said_[with.index] = 0;
     if (feeder_.hear(with.index)) return;
@@ -112,7 +112,7 @@ void Feeds::tell_next(Ref with) {
     answer.is_last = next->is_last ? 1 : 0;
     for (uint32_t i = 0; i < next->fed; ++i) answer.whom[i] = round[next->whom[i]].peer;
     neighbours.told |= with.bit();
-    call_.has_stirred = true;
+    call_.has_progressed = true;
     say(with, &answer, said_[with.index]++);
 }
 
@@ -135,7 +135,7 @@ void Feeds::hear_middle(Ref with) {
     Neighbours& neighbours = call_.slots.neighbours_of(with);
     const Operation& operation = call_.slots.operation_of(with);
     call_.is_untouched = false;
-    call_.has_stirred = true;
+    call_.has_progressed = true;
     neighbours.heard |= with.bit();
     Word answer;
     std::memcpy(&answer, call_.at(with, operation.to), sizeof answer);
@@ -177,7 +177,7 @@ transport::State Feeds::test(Ref ref) {
     if (flow_.is_over()) {
         return feeder_.has_all() ? transport::State::kDone : transport::State::kPending;
     }
-    call_.has_stirred = true;
+    call_.has_progressed = true;
     return transport::State::kPending;
 }
 
@@ -204,13 +204,13 @@ transport::State Feeds::move_pieces(Ref ref) {
     };
     while (flow.awaits() && is_done(coming_[flow.come() % adapt::kPiecesAhead])) {
         flow.came();
-        call_.has_stirred = true;
+        call_.has_progressed = true;
     }
     for (uint32_t fed = 0; fed < flow.fed(); ++fed) {
         auto& tickets = leaving_[fed];
         while (flow.awaits(fed) && is_done(tickets[flow.left_for(fed) % adapt::kPiecesAhead])) {
             flow.left(fed);
-            call_.has_stirred = true;
+            call_.has_progressed = true;
         }
     }
     if (has_failed_one) return transport::State::kFailed;
