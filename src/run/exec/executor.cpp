@@ -111,22 +111,24 @@ std::vector<sched::Rank> Executor::State::waits_for() const {
 // ---- lanes and rounds --------------------------------------------------------------------------
 
 // Begins whatever may begin in a slot, round after round and lane after lane.
-void Executor::State::advance(uint8_t slot) {
+void Executor::State::advance(uint8_t index) {
+    Slot& slot = call.slots[index];
     while (true) {
-        begin_all(call.slots.take_older(slot));
-        const Window& older = call.slots.older(slot);
+        begin_all({index, slot.older(), 0}, slot.take_older());
+        const Window& older = slot.windows[slot.older()];
         if (!older.is_over()) break;
-        meetings.end_round(slot, older.round);
-        if (call.slots.go_on(slot)) continue;
+        meetings.end_round(index, older.round);
+        if (call.slots.go_on(index)) continue;
         if (call.slots.is_over()) multicasts.check_end();
         return;
     }
-    begin_all(call.slots.take_newer(slot));
+    begin_all({index, slot.newer(), 0}, slot.take_newer());
 }
 
-void Executor::State::begin_all(const LaneSlots::Beginning& beginning) {
-    for (uint64_t rest = beginning.operations; rest != 0; rest &= rest - 1) {
-        begin(beginning.any.with(static_cast<uint32_t>(std::countr_zero(rest))));
+// Operations of a round, of which one is given.
+void Executor::State::begin_all(Ref any, uint64_t operations) {
+    for (uint64_t rest = operations; rest != 0; rest &= rest - 1) {
+        begin(any.with(static_cast<uint32_t>(std::countr_zero(rest))));
     }
 }
 
@@ -248,6 +250,7 @@ bool Executor::State::test_multicasts() {
 
 // Those that have come make room for others.
 bool Executor::State::step_multicasts() {
+    if (!multicasts.has_any()) return false;
     const bool has_posted = post_multicasts();
     const bool has_moved = test_multicasts();
     if (has_moved && !call.has_failed) post_multicasts();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/exec/lane_slots.h"
 
-#include <bit>
-
 namespace tutti::exec {
 namespace {
 
@@ -49,32 +47,9 @@ void LaneSlots::load_round(Slot& slot, uint64_t round) {
     window.done = 0;
 }
 
-LaneSlots::Beginning LaneSlots::take_older(uint8_t slot) {
-    const auto index = static_cast<uint8_t>(slots_[slot]->base % 2);
-    Window& window = slots_[slot]->windows[index];
-    const uint64_t operations = window.all & ~window.begun;
-    window.begun = window.all;
-    return {{slot, index, 0}, operations};
-}
-
-LaneSlots::Beginning LaneSlots::take_newer(uint8_t slot) {
-    const Window& before = older(slot);
-    TUTTI_ASSERT(before.begun == before.all, "the older round begins first");
-    const auto index = static_cast<uint8_t>(1 - slots_[slot]->base % 2);
-    Window& window = slots_[slot]->windows[index];
-    const uint64_t missing = before.all & ~before.done;
-    uint64_t operations = 0;
-    for (uint64_t rest = window.all & ~window.begun; rest != 0; rest &= rest - 1) {
-        const auto i = static_cast<uint32_t>(std::countr_zero(rest));
-        if ((window.round[i].after & missing) == 0) operations |= sched::after_op(i);
-    }
-    window.begun |= operations;
-    return {{slot, index, 0}, operations};
-}
-
 bool LaneSlots::go_on(uint8_t index) {
     Slot& slot = *slots_[index];
-    TUTTI_ASSERT(older(index).is_over(), "a round ends when all of it is done");
+    TUTTI_ASSERT(slot.windows[slot.older()].is_over(), "a round ends when all of it is done");
     TUTTI_ASSERT(lanes_left_ > 0, "the slot has a lane");
     ++slot.base;
     if (slot.base < extent_.rounds) {

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -50,7 +51,24 @@ struct Window {
     uint64_t begun = 0;
     uint64_t done = 0;
     std::array<Task, sched::kRoundOpsMax> tasks;
+
     [[nodiscard]] bool is_over() const { return done == all; }
+    // Those that begin now, and count as begun: all; or those that need not wait for one of these
+    // operations of the round before.
+    uint64_t take_all() {
+        const uint64_t taken = all & ~begun;
+        begun = all;
+        return taken;
+    }
+    uint64_t take_ready(uint64_t missing) {
+        uint64_t taken = 0;
+        for (uint64_t rest = all & ~begun; rest != 0; rest &= rest - 1) {
+            const auto i = static_cast<uint32_t>(std::countr_zero(rest));
+            if ((round[i].after & missing) == 0) taken |= sched::after_op(i);
+        }
+        begun |= taken;
+        return taken;
+    }
 };
 
 // The neighbours of a round that meets or feeds: neighbour i is its operation i, and what all do
@@ -74,6 +92,16 @@ struct Slot {
     uint64_t base = 0;  // the older round; round k is in windows[k % 2]
     std::array<Window, 2> windows;
     Neighbours neighbours;
+
+    [[nodiscard]] uint8_t older() const { return static_cast<uint8_t>(base % 2); }
+    [[nodiscard]] uint8_t newer() const { return static_cast<uint8_t>(1 - base % 2); }
+    // Those of a round that begin now.
+    uint64_t take_older() { return windows[older()].take_all(); }
+    uint64_t take_newer() {
+        const Window& before = windows[older()];
+        TUTTI_ASSERT(before.begun == before.all, "the older round begins first");
+        return windows[newer()].take_ready(before.all & ~before.done);
+    }
 };
 
 class LaneSlots {
@@ -95,17 +123,6 @@ class LaneSlots {
     [[nodiscard]] bool is_over() const { return lanes_left_ == 0; }
     void end() { lanes_left_ = 0; }
 
-    // Those of a round that are to begin now: they count as begun.
-    struct Beginning {
-        Ref any;  // of the round
-        uint64_t operations = 0;
-    };
-    Beginning take_older(uint8_t slot);
-    Beginning take_newer(uint8_t slot);
-    [[nodiscard]] const Window& older(uint8_t slot) const {
-        const Slot& one = *slots_[slot];
-        return one.windows[one.base % 2];
-    }
     // From a round that is over to the next one, or to the next lane. False: there is none.
     bool go_on(uint8_t slot);
 
@@ -115,6 +132,7 @@ class LaneSlots {
         window.done |= ref.bit();
     }
 
+    [[nodiscard]] Slot& operator[](uint8_t slot) { return *slots_[slot]; }
     [[nodiscard]] Slot& slot_of(Ref ref) { return *slots_[ref.slot]; }
     [[nodiscard]] const Slot& slot_of(Ref ref) const { return *slots_[ref.slot]; }
     [[nodiscard]] Neighbours& neighbours_of(Ref ref) { return slots_[ref.slot]->neighbours; }

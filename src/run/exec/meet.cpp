@@ -324,7 +324,7 @@ void Meetings::meet_without_roll(Ref ref) {
 
 // The part has gone up, and whatever comes from there, this rank has nothing to send: of two whose
 // parts cross the parent multicasts. Not so where it has gone down.
-bool Meetings::seeks_only() const {
+bool Meetings::only_seeks() const {
     const std::optional<Ref> ref = multicasts_.meeting_in_turn();
     if (!ref) return false;
     const Meet& meet = meet_of(*ref);

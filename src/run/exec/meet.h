@@ -49,7 +49,7 @@ class Meetings {
     [[nodiscard]] bool is_over(Ref ref) const { return meet_of(ref).release == Release::kOver; }
 
     // Nothing that this rank is to do depends on what may come before the release.
-    [[nodiscard]] bool seeks_only() const;
+    [[nodiscard]] bool seeks_only() const { return multicasts_.ready() > 0 && only_seeks(); }
     // All that this rank waits for, others of its node will do. messages: those under way.
     [[nodiscard]] bool waits_for_node(const PostedMessages& messages) const;
     // Ranks for which a kMeetWith waits; and the one that is to release this rank, if it is known.
@@ -105,6 +105,7 @@ class Meetings {
     void take_release(Ref ref);
     void release_along_tree(Ref ref);
     void meet_without_roll(Ref ref);
+    [[nodiscard]] bool only_seeks() const;
     [[nodiscard]] bool holds_back() const;
 
     CallContext& call_;

@@ -31,8 +31,8 @@ class Multicasts {
     void begin(Ref ref);
     // The one whose turn it is, if it is ready, and no more are under way than may be.
     [[nodiscard]] std::optional<Ref> in_turn() const {
-        const bool has_room = next_ - first_ < sched::kMulticastsInFlightMax;
-        return is_next_ready() && has_room ? std::optional(ready_.back()) : std::nullopt;
+        if (!is_next_ready() || next_ - first_ == sched::kMulticastsInFlightMax) return {};
+        return ready_.back();
     }
     // Posts the one whose turn it is. True: it is complete at once.
     [[nodiscard]] bool post();
@@ -58,6 +58,7 @@ class Multicasts {
     void finish_meeting();
 
     [[nodiscard]] size_t ready() const { return ready_.size(); }
+    [[nodiscard]] bool has_any() const { return has_posted() || !ready_.empty(); }
     [[nodiscard]] bool has_posted() const { return first_ < next_; }
     [[nodiscard]] bool has_ended() const { return first_ == count_; }
     // The senders of those that are awaited.

@@ -47,8 +47,7 @@ void NodeOperations::count(const node::Call& next) {
     if (next.collective == TUTTI_REDUCE) call_.totals.reduced_bytes += next.bytes;
 }
 
-std::optional<Ref> NodeOperations::start_next() {
-    if (is_busy()) return {};
+std::optional<Ref> NodeOperations::start_ready() {
     for (size_t i = 0; i < ready_.size(); ++i) {
         const Ref ref = ready_[i];
         if (call_.slots.operation_of(ref).order != next_) continue;

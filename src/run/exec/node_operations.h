@@ -26,7 +26,10 @@ class NodeOperations {
     void begin(Ref ref) { ready_.push_back(ref); }
     // Starts the operation whose turn it is, if that is ready and none is under way. Empty ones are
     // over at once, on all members alike: such a one is returned.
-    [[nodiscard]] std::optional<Ref> start_next();
+    [[nodiscard]] std::optional<Ref> start_next() {
+        if (ready_.empty() || is_busy()) return {};
+        return start_ready();
+    }
     [[nodiscard]] bool is_busy() const { return doing_ == Doing::kOperation; }
     // Of the operation under way. When it is done that is last().
     Step step();
@@ -47,6 +50,7 @@ class NodeOperations {
   private:
     enum class Doing : uint8_t { kNothing, kOperation, kLetters };
     [[nodiscard]] node::Call call_of(Ref ref) const;
+    std::optional<Ref> start_ready();
     void count(const node::Call& next);
 
     CallContext& call_;

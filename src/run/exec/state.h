@@ -43,7 +43,7 @@ struct Executor::State {
     [[nodiscard]] std::vector<sched::Rank> waits_for() const;
 
     void advance(uint8_t slot);
-    void begin_all(const LaneSlots::Beginning& beginning);
+    void begin_all(Ref any, uint64_t operations);
     void begin(Ref ref);
     void complete(Ref ref);
 

@@ -31,11 +31,17 @@ struct OneCall {
             call.slots.begin_lane(static_cast<uint8_t>(i));
         }
     }
+    // All of the first round; its first operation.
+    Ref begin_round() {
+        call.slots[0].take_older();
+        return {0, call.slots[0].older(), 0};
+    }
     // All that may begin, which is done then.
     void finish_round(uint8_t slot = 0) {
-        const auto begun = call.slots.take_older(slot);
-        for (uint32_t i = 0; i < call.slots.older(slot).round.size(); ++i) {
-            call.slots.set_done(begun.any.with(i));
+        exec::Slot& one = call.slots[slot];
+        one.take_older();
+        for (uint32_t i = 0; i < one.windows[one.older()].round.size(); ++i) {
+            call.slots.set_done({slot, one.older(), static_cast<uint8_t>(i)});
         }
     }
 
@@ -56,18 +62,19 @@ TEST(LaneSlots, OperationsOfTheNewerRoundBeginByTheirMasks) {
     OneCall one(two_rounds());
     one.start();
     LaneSlots& slots = one.call.slots;
-    const auto older = slots.take_older(0);
-    EXPECT_EQ(older.operations, 0b11u);
-    EXPECT_EQ(slots.take_older(0).operations, 0u) << "each begins once";
-    EXPECT_EQ(slots.take_newer(0).operations, 0b100u);
-    slots.set_done(older.any.with(1));
-    EXPECT_FALSE(slots.older(0).is_over());
-    EXPECT_EQ(slots.take_newer(0).operations, 0b010u);
-    slots.set_done(older.any.with(0));
-    EXPECT_TRUE(slots.older(0).is_over());
+    exec::Slot& slot = slots[0];
+    const Ref older{0, slot.older(), 0};
+    EXPECT_EQ(slot.take_older(), 0b11u);
+    EXPECT_EQ(slot.take_older(), 0u) << "each begins once";
+    EXPECT_EQ(slot.take_newer(), 0b100u);
+    slots.set_done(older.with(1));
+    EXPECT_FALSE(slot.windows[slot.older()].is_over());
+    EXPECT_EQ(slot.take_newer(), 0b010u);
+    slots.set_done(older);
+    EXPECT_TRUE(slot.windows[slot.older()].is_over());
     EXPECT_TRUE(slots.go_on(0));
     // What has begun as the newer round goes on as the older one.
-    EXPECT_EQ(slots.take_older(0).operations, 0b001u);
+    EXPECT_EQ(slot.take_older(), 0b001u);
     EXPECT_EQ(one.program.reads, 2u);
 }
 
@@ -94,10 +101,10 @@ TEST(LaneSlotsDeathTest, WhatMustHoldIsAsserted) {
     one.start();
     LaneSlots& slots = one.call.slots;
     EXPECT_DEATH(slots.set_done(Ref{0, 0, 0}), "begins before it is done");
-    EXPECT_DEATH(slots.take_newer(0), "the older round begins first");
+    EXPECT_DEATH(slots[0].take_newer(), "the older round begins first");
     EXPECT_DEATH(slots.start(one.program), "one call at a time");
     EXPECT_DEATH(slots.reserve(one.program.extent()), "not moved under a call");
-    slots.take_older(0);
+    slots[0].take_older();
     EXPECT_DEATH(slots.go_on(0), "a round ends when all of it is done");
 }
 
@@ -152,7 +159,7 @@ TEST(LocalWork, IsCutIntoPieces) {
     work.reserve(one.call.slots.operations_max());
     one.start({bytes_of(in), bytes_of(out), {}});
     work.start();
-    const Ref first = one.call.slots.take_older(0).any;
+    const Ref first = one.begin_round();
     work.begin(first);
     work.begin(first.with(1));
     uint64_t left = 60;
@@ -179,7 +186,7 @@ TEST(PostedMessages, OfARankThatIsAloneAreTakenBack) {
     exec::PostedMessages messages(one.call);
     messages.reserve(one.call.slots.operations_max());
     one.start({nullptr, bytes_of(out), {}});
-    const Ref first = one.call.slots.take_older(0).any;
+    const Ref first = one.begin_round();
     EXPECT_FALSE(messages.post(first));
     EXPECT_FALSE(messages.post(first.with(1)));
     EXPECT_EQ(messages.size(), 2u);
@@ -203,7 +210,7 @@ TEST(MulticastNumbers, BeginInTheirOrderAndEndInAny) {
     multicasts.reserve(one.call.slots.operations_max());
     one.start({nullptr, bytes_of(out), {}});
     multicasts.start(3);
-    const Ref any = one.call.slots.take_older(0).any;
+    const Ref any = one.begin_round();
     multicasts.begin(any);
     multicasts.begin(any.with(2));
     EXPECT_FALSE(multicasts.in_turn()) << "number 0 comes first";
