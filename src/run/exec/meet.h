@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Those who meet: one receive is posted for each neighbour, and run/adapt/meeting.h says what is
-// sent when. Messages go by the network, between ranks of one node as letters (meet_letters.h); or
-// a word of the team says who has come (meet_roll_call.h).
+// Rounds that meet: this class posts a receive for each neighbour, and sends what
+// run/adapt/meeting.h says. Messages go by the network, and between ranks of one node as letters
+// (meet_letters.h). Or a word of the team says who has come (meet_roll_call.h).
 //
-// A release by multicast has a number, which each rank takes in its turn: who has everything offers
-// it, all others seek it (run/transport/multicast.h). Then nothing comes any more from the one
-// neighbour that a rank has not heard, unless their parts crossed, which the multicast says: the
-// receive is withdrawn. Where the group has failed before, nobody has the number, as all ranks
-// find, and the release comes along the tree; those whom it reaches before they have found that
-// know it by that.
+// A release by multicast has a number, which each rank takes in its turn: the rank that has
+// everything offers it, all others seek it (run/transport/multicast.h). Then nothing comes any more
+// from the one neighbour that a rank has not heard, and its receive is withdrawn. It comes only if
+// their parts crossed, as the multicast says.
+//
+// If the group has failed before, nobody has the number, as all ranks find, and the release comes
+// along the tree. It may reach a rank that has not found that yet, which knows it by the release.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Those who meet by one word to which all of the team can add (run/adapt/roll_call.h): who comes
-// adds to it, and learns by the answer who came before. Whoever is told that it is the last
-// releases all by multicast, and all others seek that. Neighbours tell each other nothing, unless
-// the group fails before the release: then all meet along the tree, as if there were no word.
+// A meeting by one word to which all of the team can add (run/adapt/roll_call.h): this class adds
+// to it when the rank comes, and learns by the answer which ranks came before. The rank that is
+// told that it is the last releases all by multicast, and all others seek that. Neighbours tell
+// each other nothing, unless the group fails before the release: then all meet along the tree, as
+// if there were no word.
 //
-// Nobody seeks before its own addition is told: else it would not know whether the release is its
-// own to send. Who waits for long looks at the word now and then, so that it can say who is late.
+// No rank seeks before its own addition is told: else it would not know whether the release is its
+// own to send. A rank that waits for long looks at the word now and then, to say who is late.
 #pragma once
 
 #include <cstdint>
