@@ -19,12 +19,13 @@ constexpr int kPieceBytes = 4096;
 constexpr int kStatusOfTrouble = 2;
 
 void least_of_all(const int* mine, int* least, int count) {
-    front.host.allreduce(mine, least, count, front.handles.type[abi::kTypeInt],
-                         front.handles.op[abi::kOpMin], front.handles.comm_world);
+    front.host.allreduce(mine, least, count, front.host.handles.type[abi::kTypeInt],
+                         front.host.handles.op[abi::kOpMin], front.host.handles.comm_world);
 }
 
 void bcast_bytes(void* data, int bytes) {
-    front.host.bcast(data, bytes, front.handles.type[abi::kTypeByte], 0, front.handles.comm_world);
+    front.host.bcast(data, bytes, front.host.handles.type[abi::kTypeByte], 0,
+                     front.host.handles.comm_world);
 }
 
 bool is_leaving = false;  // in all_go_on()
@@ -37,7 +38,7 @@ void leave_at_once() {
 
 // One rank's trouble, "WHAT: why", or the reason alone.
 void speak(int speaker, const char* what, const Trouble& mine) {
-    if (speaker != front.world_rank) return;
+    if (speaker != front.world.rank) return;
     char line[sizeof mine.text + 128];
     snprintf(line, sizeof line, "%s%s%s", what, *what ? ": " : "", mine.text);
     print_line(line);
@@ -56,14 +57,14 @@ bool has_one_version() {
     memcpy(first, kLibraryVersion, sizeof first);
     bcast_bytes(first, sizeof first);
     const bool differs = memcmp(first, kLibraryVersion, sizeof first) != 0;
-    int mine = differs ? front.world_rank : front.world_size, lowest = 0;
+    int mine = differs ? front.world.rank : front.world.size, lowest = 0;
     least_of_all(&mine, &lowest, 1);
-    if (lowest == front.world_size) return true;
-    if (lowest == front.world_rank) {
+    if (lowest == front.world.size) return true;
+    if (lowest == front.world.rank) {
         char line[256];
         first[sizeof first - 1] = '\0';
         snprintf(line, sizeof line, "rank %d has %s, rank 0 has %s: everything stays with your MPI",
-                 front.world_rank, kLibraryVersion, first);
+                 front.world.rank, kLibraryVersion, first);
         print_line(line);
     }
     return false;
@@ -71,12 +72,13 @@ bool has_one_version() {
 
 void hand_out(std::string& text, Trouble& trouble) {
     int bytes = static_cast<int>(text.size());
-    front.host.bcast(&bytes, 1, front.handles.type[abi::kTypeInt], 0, front.handles.comm_world);
+    front.host.bcast(&bytes, 1, front.host.handles.type[abi::kTypeInt], 0,
+                     front.host.handles.comm_world);
     attempt(trouble, [&] { text.reserve(static_cast<size_t>(bytes)); });
     char piece[kPieceBytes];
     for (int offset = 0; offset < bytes; offset += kPieceBytes) {
         const int length = std::min(kPieceBytes, bytes - offset);
-        const bool at_root = front.world_rank == 0;
+        const bool at_root = front.world.rank == 0;
         if (at_root) memcpy(piece, text.data() + offset, static_cast<size_t>(length));
         bcast_bytes(piece, length);
         if (!at_root) {
@@ -93,17 +95,17 @@ bool any_of_all(bool mine) {
 }
 
 bool any_fails(const Trouble& mine, const char* what) {
-    const int own = mine.kind != Trouble::Kind::kNone ? front.world_rank : front.world_size;
+    const int own = mine.kind != Trouble::Kind::kNone ? front.world.rank : front.world.size;
     int lowest = 0;
     least_of_all(&own, &lowest, 1);
     speak(lowest, what, mine);
-    return lowest != front.world_size;
+    return lowest != front.world.size;
 }
 
 bool all_go_on(const Trouble& mine) {
-    const int nobody = front.world_size;
-    const int own[] = {mine.kind == Trouble::Kind::kEnds ? front.world_rank : nobody,
-                       mine.kind == Trouble::Kind::kStays ? front.world_rank : nobody};
+    const int nobody = front.world.size;
+    const int own[] = {mine.kind == Trouble::Kind::kEnds ? front.world.rank : nobody,
+                       mine.kind == Trouble::Kind::kStays ? front.world.rank : nobody};
     int lowest[] = {nobody, nobody};
     least_of_all(own, lowest, 2);
     const bool ends = lowest[0] != nobody;
@@ -111,7 +113,7 @@ bool all_go_on(const Trouble& mine) {
     if (speaker == nobody) return true;
     char what[64] = {};
     if (!ends) {
-        snprintf(what, sizeof what, "everything stays with your MPI: rank %d", front.world_rank);
+        snprintf(what, sizeof what, "everything stays with your MPI: rank %d", front.world.rank);
     }
     speak(speaker, what, mine);
     if (!ends) return false;

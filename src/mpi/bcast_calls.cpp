@@ -106,7 +106,7 @@ int bcast(const BcastArgs& a) {
     call.collective = TUTTI_BCAST;
     call.root = static_cast<uint32_t>(a.root);
     call.bytes = side.bytes;
-    if (front.check) call.dtype = side.info->told();
+    if (front.asked.check) call.dtype = side.info->told();
     if (side.bytes == 0) return run_empty(*state, call);
     if (is_plain() && side.contiguous(1)) [[likely]] {
         call.recv = side.data();

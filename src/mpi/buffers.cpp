@@ -14,7 +14,7 @@ bool TypedBuffer::set(const void* buffer, abi::Count elements, abi::Datatype dat
     count = static_cast<uint64_t>(elements);
     if (is_kept_) let_go();
     given = type = datatype;
-    if (!front.is_serial && !front.types.hold(info)) keep();
+    if (!front.is_serial && !front.host.types.hold(info)) keep();
     return !__builtin_mul_overflow(count, info->size, &bytes);
 }
 

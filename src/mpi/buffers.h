@@ -49,7 +49,8 @@ struct TypedBuffer {
     // so. Open MPI does not look and runs into it; so does Tutti there, rather than leave others
     // waiting.
     [[nodiscard]] bool has_memory() const {
-        return address + info->true_lb != 0 || bytes == 0 || !front.brand->rejects_null_buffers;
+        return address + info->true_lb != 0 || bytes == 0 ||
+               !front.host.brand->rejects_null_buffers;
     }
     [[nodiscard]] void* block(uint64_t index) const {
         return reinterpret_cast<void*>(address +
@@ -69,7 +70,7 @@ struct TypedBuffer {
 
 // MPI_IN_PLACE.
 inline bool is_in_place(const void* buffer) {
-    return reinterpret_cast<intptr_t>(buffer) == front.abi.in_place;
+    return reinterpret_cast<intptr_t>(buffer) == front.host.abi.in_place;
 }
 
 }  // namespace tutti::mpi

@@ -14,14 +14,14 @@ void Call::needs(Preparation& one) {
 Ended Call::run() {
     tutti_status status = choose();
     if (status == TUTTI_CHOSEN) status = prepare() ? start() : TUTTI_ERR_MEMORY;
-    if (front.counts_calls) count_call(state_, call_, status, took_ns_);
+    if (front.asked.counts_calls) count_call(state_, call_, status, took_ns_);
     if (status == TUTTI_HOST) return std::nullopt;
     return finish(status);
 }
 
 template <class Step>
 tutti_status Call::timed(Step step) {
-    if (!front.counts_calls) return step();
+    if (!front.asked.counts_calls) return step();
     const uint64_t begin = now_ns();
     const tutti_status status = step();
     took_ns_ += now_ns() - begin;

@@ -64,7 +64,7 @@ std::vector<int> ranks_in_world(abi::Comm comm, int size) {
     std::iota(ranks.begin(), ranks.end(), 0);
     abi::Group group{}, world{};
     if (front.host.comm_group(comm, &group) != abi::kSuccess) return {};
-    bool is_within = front.host.comm_group(front.handles.comm_world, &world) == abi::kSuccess;
+    bool is_within = front.host.comm_group(front.host.handles.comm_world, &world) == abi::kSuccess;
     if (is_within) {
         is_within = front.host.group_translate_ranks(group, size, ranks.data(), world,
                                                      world_ranks.data()) == abi::kSuccess;
@@ -72,7 +72,7 @@ std::vector<int> ranks_in_world(abi::Comm comm, int size) {
     }
     front.host.group_free(&group);
     const bool has_all = is_within && std::find(world_ranks.begin(), world_ranks.end(),
-                                                front.abi.undefined) == world_ranks.end();
+                                                front.host.abi.undefined) == world_ranks.end();
     return has_all ? world_ranks : std::vector<int>{};
 }
 
@@ -85,7 +85,7 @@ void note_row(FactLog& log, const CommState& state, const tutti_fact_row& told) 
         if (*member >= state.in_world.size()) continue;
         fact.value = static_cast<uint64_t>(state.in_world[*member]);
     }
-    const bool has_all = state.comm == front.handles.comm_world;
+    const bool has_all = state.comm == front.host.handles.comm_world;
     if (row.by_rank && !has_all) {
         std::erase_if(row.facts,
                       [](const Fact& fact) { return fact.merge == TUTTI_MERGE_SPEAKER; });
@@ -112,7 +112,7 @@ void note_facts(FactLog& log, const CommState& state) {
 // One that is in no list.
 void destroy_state(CommState* state) {
     // What is left behind the host's end has been reported.
-    if (front.report && !front.host_ended.load(std::memory_order_relaxed)) {
+    if (front.asked.report && !front.host.has_ended.load(std::memory_order_relaxed)) {
         const std::lock_guard lock(front.mutex_states);
         if (front.facts == nullptr) front.facts = new (std::nothrow) FactLog;
         if (front.facts != nullptr) note_facts(*front.facts, *state);
@@ -135,7 +135,7 @@ int team_allgather(void* user, const void* in, void* out, size_t bytes) {
     if (bytes > INT_MAX) return 1;
     const HostGuard guard;
     const int count = static_cast<int>(bytes);
-    const abi::Datatype byte = front.handles.type[abi::kTypeByte];
+    const abi::Datatype byte = front.host.handles.type[abi::kTypeByte];
     return front.host.allgather(in, count, byte, out, count, byte, state.comm) == abi::kSuccess ? 0
                                                                                                 : 1;
 }
@@ -143,7 +143,7 @@ int team_allgather(void* user, const void* in, void* out, size_t bytes) {
 CommState* attribute_of(abi::Comm comm) {
     void* value = nullptr;
     int found = 0;
-    if (front.host.comm_get_attr(comm, front.comm_key, &value, &found) != abi::kSuccess) {
+    if (front.host.comm_get_attr(comm, front.own.comm_key, &value, &found) != abi::kSuccess) {
         return nullptr;
     }
     return found != 0 ? static_cast<CommState*>(value) : nullptr;
@@ -153,7 +153,7 @@ CommState* attribute_of(abi::Comm comm) {
 void look_at(CommState& state) {
     static_cast<Members&>(state) = members_of(state.comm);
     const int size = static_cast<int>(state.size);
-    if (front.has_fault_tolerance) {
+    if (front.host.has_fault_tolerance) {
         state.why = "host: fault tolerance (ULFM) is on";
         state.settled = true;
     } else if (state.is_inter) {
@@ -196,11 +196,11 @@ void forget(abi::Comm comm) {
     CommState* state = find_known(comm);
     if (state == nullptr) {
         // One whose members alone are known, as a report has them counted.
-        if (front.report) front.generation.fetch_add(1, std::memory_order_release);
+        if (front.asked.report) front.generation.fetch_add(1, std::memory_order_release);
         return;
     }
     if (state->is_attached) {
-        front.host.comm_delete_attr(comm, front.comm_key);
+        front.host.comm_delete_attr(comm, front.own.comm_key);
         return;
     }
     defer_destruction(*state);
@@ -220,7 +220,7 @@ CommState* attach_state(abi::Comm comm) {
         state = made.release();
         link_state(*state);
     }
-    if (front.host.comm_set_attr(comm, front.comm_key, state) == abi::kSuccess) {
+    if (front.host.comm_set_attr(comm, front.own.comm_key, state) == abi::kSuccess) {
         const std::lock_guard lock(front.mutex_states);
         state->is_attached = true;
         --front.unattached;
@@ -274,7 +274,7 @@ void make_team(CommState& state, bool is_apart) {
     params.name = name.c_str();
     const std::vector<int> world_ranks = ranks_in_world(state.comm, static_cast<int>(state.size));
     const std::vector<uint32_t> peers(world_ranks.begin(), world_ranks.end());
-    if (front.report && state.rank == 0) state.in_world = world_ranks;
+    if (front.asked.report && state.rank == 0) state.in_world = world_ranks;
     const tutti_p2p p2p = p2p_callbacks();
     params.p2p = &p2p;
     params.peers = peers.data();
@@ -317,7 +317,8 @@ Members members_of(abi::Comm comm) {
 CommState* find_state_slow(abi::Comm comm) {
     if (!front.active.load(std::memory_order_acquire)) return nullptr;
     ThreadState& thread = thread_state;
-    if (thread.host_depth != 0 || !front.abi.may_be(abi::Named::kComm, comm.bits, front.handles))
+    if (thread.host_depth != 0 ||
+        !front.host.abi.may_be(abi::Named::kComm, comm.bits, front.host.handles))
         return nullptr;
     if (is_being_freed(comm)) return nullptr;
     const uint64_t generation = front.generation.load(std::memory_order_acquire);
@@ -332,7 +333,7 @@ CommState* find_state_slow(abi::Comm comm) {
 }
 
 void make_ready_slow(CommState& state, bool keeps_order) {
-    if (!keeps_order && state.calls < front.warmup_calls) return;
+    if (!keeps_order && state.calls < front.asked.warmup_calls) return;
     make_team(state, false);
     state.settled = true;
 }
@@ -343,7 +344,7 @@ bool is_argument_error(int status) {
     int error_class = 0;
     return status != abi::kSuccess &&
            front.host.error_class(status, &error_class) == abi::kSuccess &&
-           error_class <= front.abi.err_arg;
+           error_class <= front.host.abi.err_arg;
 }
 
 void first_call_ended(CommState& state, int status) {
@@ -364,7 +365,8 @@ int free_comm(void* variable, const abi::HostFunction<int(void*)>& host) {
     }
     const abi::Comm comm{handle_at(variable)};
     // The host refuses to.
-    if (comm == front.handles.comm_world || comm == front.handles.comm_self) return host(variable);
+    if (comm == front.host.handles.comm_world || comm == front.host.handles.comm_self)
+        return host(variable);
     forget(comm);
     const FreedComm freed{comm, thread.freed};
     thread.freed = &freed;
@@ -381,13 +383,13 @@ int copy_no_attribute(uintptr_t, int, void*, void*, void*, int* flag) {
 bool attach_now(abi::Comm comm) { return attach_state(comm)->is_attached; }
 
 bool create_comm_keyval() {
-    return front.host.comm_create_keyval(copy_no_attribute, delete_state, &front.comm_key,
+    return front.host.comm_create_keyval(copy_no_attribute, delete_state, &front.own.comm_key,
                                          nullptr) == abi::kSuccess;
 }
 
 // The comparison counts in what networks tell.
 FactLog gather_facts() {
-    const CommState* world = attribute_of(front.handles.comm_world);
+    const CommState* world = attribute_of(front.host.handles.comm_world);
     if (world != nullptr && world->team != nullptr) tutti_team_finish_arrivals(world->team);
     const std::lock_guard lock(front.mutex_states);
     FactLog log = front.facts != nullptr ? *front.facts : FactLog{};

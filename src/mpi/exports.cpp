@@ -154,7 +154,7 @@ void lead_narrow(std::atomic<Function*>& slot, const FindFunction& find, std::st
 }  // namespace
 
 void lead_to_tutti(const FindFunction& find_tool) {
-    const bool ints = front.abi.handles_are_ints;
+    const bool ints = front.host.abi.handles_are_ints;
 #define TUTTI_MPI_EXPORTED(member, Name, need, parameters, arguments, body)           \
     {                                                                                 \
         int(*const enter) parameters =                                                \

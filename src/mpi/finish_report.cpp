@@ -37,13 +37,13 @@ std::vector<ReportRecord> as_of_all(std::vector<ReportRecord> records) {
 // place them all, or ranks may be gone.
 template <class Record>
 std::optional<std::vector<Record>> gather_records(std::span<const Record> mine) {
-    if (front.has_fault_tolerance) return std::nullopt;
-    const abi::Comm comm = front.world_size > 1 ? front.p2p_comm : front.handles.comm_self;
-    const abi::Datatype integer = front.handles.type[abi::kTypeInt];
-    const abi::Datatype byte = front.handles.type[abi::kTypeByte];
+    if (front.host.has_fault_tolerance) return std::nullopt;
+    const abi::Comm comm = front.world.size > 1 ? front.own.p2p_comm : front.host.handles.comm_self;
+    const abi::Datatype integer = front.host.handles.type[abi::kTypeInt];
+    const abi::Datatype byte = front.host.handles.type[abi::kTypeByte];
     const int bytes = static_cast<int>(mine.size_bytes());
-    const bool root = front.world_rank == 0;
-    const auto ranks = static_cast<size_t>(root ? front.world_size : 0);
+    const bool root = front.world.rank == 0;
+    const auto ranks = static_cast<size_t>(root ? front.world.size : 0);
     std::vector<int> sizes(ranks + 1), offsets(ranks + 1);
     front.host.gather(&bytes, 1, integer, sizes.data(), 1, integer, 0, comm);
     int64_t total = 0;
@@ -83,9 +83,9 @@ std::string tuned_file() {
 
 StagedRecord staged_here() {
     StagedRecord record{};
-    record.calls = front.staged.calls.load(std::memory_order_relaxed);
-    record.bytes = front.staged.bytes.load(std::memory_order_relaxed);
-    const char* runtime = front.staged.runtime.load(std::memory_order_relaxed);
+    record.calls = front.counts.staged.calls.load(std::memory_order_relaxed);
+    record.bytes = front.counts.staged.bytes.load(std::memory_order_relaxed);
+    const char* runtime = front.counts.staged.runtime.load(std::memory_order_relaxed);
     if (runtime != nullptr) snprintf(record.runtime, sizeof record.runtime, "%s", runtime);
     return record;
 }
@@ -95,15 +95,15 @@ ReportHead own_head(const WatchTotals& watches) {
     const char* faults = tutti_context_setting(front.context, "TUTTI_FAULTS");
     ReportHead head;
     head.host = host_version();
-    head.ranks = static_cast<uint32_t>(front.world_size);
+    head.ranks = static_cast<uint32_t>(front.world.size);
     head.faults = faults != nullptr ? faults : "";
     head.watches = watches;
     head.no_single_copy = tutti_context_no_single_copy(front.context);
-    head.switches.file = front.fabric_file;
+    head.switches.file = front.world.fabric_file;
     tutti_context_fabric(front.context, &head.switches.hosts, &head.switches.switches);
     head.tuned = tuned_file();
-    head.tunes_live = front.tunes_live;
-    head.run_s = static_cast<double>(now_ns() - front.started_ns) * 1e-9;
+    head.tunes_live = front.asked.tunes_live;
+    head.run_s = static_cast<double>(now_ns() - front.counts.begin_ns) * 1e-9;
     return head;
 }
 
@@ -115,7 +115,7 @@ FactLog gather_job_facts(std::span<const ReportRecord> own_calls) {
     FactLog own = gather_facts();
     bound_own_wait(own, own_calls);
     std::optional<uint32_t> lists;
-    if (front.world_size <= kListedRanksMax) lists = static_cast<uint32_t>(front.world_rank);
+    if (front.world.size <= kListedRanksMax) lists = static_cast<uint32_t>(front.world.rank);
     const std::string lines = own.packed(lists);
     const auto all = gather_records(std::span<const char>(lines));
     FactLog facts(SIZE_MAX);
@@ -131,7 +131,7 @@ struct Report {
 // Collective over the world: at rank 0 what there is to say. Where there are too many ranks, its
 // own records stand for those of all.
 Report gather_report(const WatchTotals& watches) {
-    const std::vector<ReportRecord> mine = front.counters.records();
+    const std::vector<ReportRecord> mine = front.counts.calls.records();
     Report report;
     report.head = own_head(watches);
     const auto records = gather_records(std::span(mine));
@@ -178,7 +178,7 @@ void leave_mark() {
 
 void finish_report(const char* target, const WatchTotals& watches) {
     Report report = gather_report(watches);
-    if (front.world_rank != 0) return;
+    if (front.world.rank != 0) return;
     report.head.is_full = strcmp(target, "full") == 0;
     if (report.head.is_full || strcmp(target, "1") == 0) {
         print_report(report);

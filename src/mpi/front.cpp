@@ -180,15 +180,15 @@ std::string obstacle_to(const Library& host) {
     const std::string missing =
         abi::load_host(host.handle, "PMPI_", found->handles_are_ints, front.host);
     if (!missing.empty()) return host.path + " has no " + missing;
-    if (!found->load_handles(host.handle, front.handles)) {
+    if (!found->load_handles(host.handle, front.host.handles)) {
         return host.path + " lacks objects of " + found->name;
     }
     const std::string tool = tool_in_the_way(host);
     if (!tool.empty()) return tool;
-    front.abi = *found;
-    front.brand = abi::find_brand(version);
-    front.comm_key = front.type_key = found->keyval_invalid;
-    front.host_library = host.handle;
+    front.host.abi = *found;
+    front.host.brand = abi::find_brand(version);
+    front.own.comm_key = front.own.type_key = found->keyval_invalid;
+    front.host.library = host.handle;
     return {};
 }
 
@@ -242,7 +242,7 @@ void* function_behind(const char* name) {
 
 void pick_host() {
     const std::lock_guard lock(front.mutex);
-    if (front.is_picked) return;
+    if (front.host.is_picked) return;
     const Library host = find_host("PMPI_Init");
     if (host.handle == nullptr) {
         // An MPI that was built without the names behind which its own functions are found.
@@ -254,7 +254,7 @@ void pick_host() {
     } else {
         lead_to_tutti([&host](const char* name) { return find_tool(host, name); });
     }
-    front.is_picked = true;
+    front.host.is_picked = true;
 }
 
 void no_such_function(const char* name) { give_up(std::string("this MPI has no ") + name); }

@@ -10,10 +10,9 @@
 #include <string>
 
 #include "mpi/abi/abi.h"
-#include "mpi/abi/brands.h"
 #include "mpi/device/runtime_watch.h"
 #include "mpi/fact_log.h"
-#include "mpi/ops.h"
+#include "mpi/host_mpi.h"
 #include "mpi/presence_mail.h"
 #include "mpi/report.h"
 #include "mpi/types.h"
@@ -93,64 +92,35 @@ struct KeptReason {
     KeptReason* next;
 };
 
+// What the settings of this run ask of its calls.
+struct Asked {
+    bool check = false;         // TUTTI_CHECK
+    bool report = false;        // TUTTI_REPORT
+    bool counts_calls = false;  // for one of these, or TUTTI_STALL
+    bool tunes_live = false;    // TUTTI_TUNE
+    bool tells_exits = false;   // the ends of the host's own collectives are wanted
+    uint32_t warmup_calls = 0;  // TUTTI_WARMUP
+    double stall_s = 0;         // TUTTI_STALL; 0: never
+};
+
+// What this rank counts, for the report and the lines at the end.
+struct Counts {
+    uint64_t begin_ns = 0;  // the end of MPI_Init
+    Counters calls;
+    StagedCounters staged;
+    WatchCounters watched;
+};
+
 struct Requests;
 
 struct Front {
-    bool is_picked = false;           // under mutex
+    // Calls look at these first.
     std::atomic<bool> active{false};  // between MPI_Init and the end of MPI_Finalize, unless off
-    std::atomic<bool> host_ended{false};  // teams outlive the host, and must not call it any more
-    // The host goes on without ranks that have died (ULFM). A wait in shared memory cannot end as
-    // it wants waits to end, so everything is the host's then, and nothing is said among ranks.
-    bool has_fault_tolerance = false;
-    // The program calls MPI from one thread at a time.
-    bool is_serial = false;
-    bool check = false;          // TUTTI_CHECK
-    bool report = false;         // TUTTI_REPORT
-    uint64_t started_ns = 0;     // the end of MPI_Init
-    double stall_s = 0;          // TUTTI_STALL; 0: never
-    bool counts_calls = false;   // for one of these
-    bool tunes_live = false;     // TUTTI_TUNE
-    bool tells_exits = false;    // the ends of the host's own collectives are wanted
-    uint32_t warmup_calls = 0;   // TUTTI_WARMUP
-    char fabric_file[512] = {};  // on rank 0: what all go by (switches_of_job.h); empty: by none
+    bool is_serial = false;           // the program calls MPI from one thread at a time
+    Asked asked;
     // Raised whenever a communicator or a datatype loses its attribute: caches of older generations
     // may name an object that is gone, whose handle the host has given to another.
     std::atomic<uint64_t> generation{1};
-
-    // Of the host, from the first call on: see pick_host().
-    abi::Abi abi{};
-    const abi::Brand* brand = nullptr;
-    abi::Host host{};
-    abi::Handles handles{};
-    void* host_library = nullptr;
-    int comm_key = 0;
-    int type_key = 0;
-    int end_key = 0;         // of MPI_COMM_SELF, whose attributes MPI_Finalize deletes first
-    abi::Comm quiet_comm{};  // a copy of MPI_COMM_SELF whose errors are returned
-    // A copy of MPI_COMM_WORLD for messages between nodes and for probes, whose errors are
-    // returned; none in a world of one rank. Never freed, since teams outlive the host's
-    // MPI_Finalize.
-    abi::Comm p2p_comm{};
-    uint32_t p2p_tag_max = 0;
-    int probe_tag = 0;
-    // The host looks at the arguments of collectives, and returns an error where they are wrong.
-    bool host_checks = true;
-    int world_rank = 0;
-    int world_size = 1;
-
-    // Here, since the host may read and write it until its end.
-    Presence presence;
-    HostMail mail;
-
-    tutti_context* context = nullptr;
-    PredefinedTypes types;
-    PredefinedOps ops;
-    Counters counters;
-    device::Watch devices;
-    StagedCounters staged;
-    Verification verify;
-    WatchCounters watched;
-    std::atomic<Requests*> requests{nullptr};  // see requests.h; null: there is none to know
 
     std::mutex mutex;             // creation of attributes; never held while a peer is waited for
     CommState* states = nullptr;  // all of them, under mutex_states
@@ -165,6 +135,19 @@ struct Front {
     uint32_t reason_count = 0;
     std::atomic<uint32_t> failures_said{0};  // bits, by status
     std::mutex mutex_states;
+
+    HostMpi host;
+    OwnObjects own;
+    World world;
+    tutti_context* context = nullptr;
+    // Here, since the host may read and write it until its end.
+    Presence presence;
+    HostMail mail;
+
+    device::Watch devices;
+    Counts counts;
+    Verification verify;
+    std::atomic<Requests*> requests{nullptr};  // see requests.h; null: there is none to know
 };
 
 extern Front front;
@@ -221,12 +204,12 @@ class HostGuard {
 // The handle in a variable of the program's, or at a place of an array of them: an int or a
 // pointer.
 inline uintptr_t handle_at(const void* variables, size_t index = 0) {
-    if (!front.abi.handles_are_ints) return static_cast<const uintptr_t*>(variables)[index];
+    if (!front.host.abi.handles_are_ints) return static_cast<const uintptr_t*>(variables)[index];
     return static_cast<const uint32_t*>(variables)[index];
 }
 
 inline abi::Status* status_ignore() {
-    return reinterpret_cast<abi::Status*>(front.abi.status_ignore);
+    return reinterpret_cast<abi::Status*>(front.host.abi.status_ignore);
 }
 
 // At the first call: finds the host MPI of this process and its ABI, and leads all names to where

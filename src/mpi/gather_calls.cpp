@@ -47,7 +47,7 @@ bool aliases(const Blocks& b, uint32_t rank) {
 }
 // The MPICH family looks for it where blocks of size, not extent, would have put it.
 bool host_rejects_alias(const Blocks& b, uint32_t rank) {
-    return front.brand->rejects_own_block && b.one.given == b.all.given &&
+    return front.host.brand->rejects_own_block && b.one.given == b.all.given &&
            b.one.count == b.all.count &&
            b.one.address == b.all.address + static_cast<intptr_t>(rank * b.all.bytes);
 }
@@ -290,7 +290,7 @@ int blocks_any(const BlocksKind& kind, const BlocksArgs& a, HostCall host_call) 
         return by_this_rank(*state, kind.function, hand_over);
     }
     if (aliases(b, state->rank)) {
-        if (front.host_checks && host_rejects_alias(b, state->rank))
+        if (front.host.checks_arguments && host_rejects_alias(b, state->rank))
             return by_this_rank(*state, kind.function, hand_over);
         b.has_one = false;
     }
@@ -300,7 +300,7 @@ int blocks_any(const BlocksKind& kind, const BlocksArgs& a, HostCall host_call) 
     call.collective = kind.collective;
     call.root = kind.has_root ? static_cast<uint32_t>(a.root) : 0;
     call.bytes = b.bytes();
-    if (front.check) call.dtype = (b.has_all ? b.all : b.one).info->told();
+    if (front.asked.check) call.dtype = (b.has_all ? b.all : b.one).info->told();
     b.is_odd = b.has_one && b.has_all && b.one.bytes != b.all.bytes;
     std::byte* const own = b.has_one ? b.one.data() : nullptr;
     std::byte* const others = b.has_all ? b.all.data() : nullptr;

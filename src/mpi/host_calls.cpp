@@ -95,14 +95,14 @@ int host_allgather(const BlocksArgs& a) {
 
 bool host_checks_arguments() {
     int word = 0;
-    return front.host.bcast(&word, 0, front.handles.type[abi::kTypeByte], 1, front.quiet_comm) !=
-           abi::kSuccess;
+    return front.host.bcast(&word, 0, front.host.handles.type[abi::kTypeByte], 1,
+                            front.own.quiet_comm) != abi::kSuccess;
 }
 
 int host_moves_own(const BlocksArgs& a, int (*host)(const BlocksArgs&)) {
     BlocksArgs own = a;
     own.root = 0;
-    own.comm = front.quiet_comm;
+    own.comm = front.own.quiet_comm;
     const HostGuard guard;
     const std::lock_guard lock(front.mutex);  // one collective at a time on a communicator
     return host(own);

@@ -36,13 +36,13 @@ constexpr std::string_view kRulesText = "TUTTI_RULES_TEXT=";
 constexpr size_t kRulesBytesMax = 2u << 20;  // more than any file that is taken
 constexpr size_t kNamesBytes = 128;          // of the variables in which a rank differs
 
-abi::Datatype byte_type() { return front.handles.type[abi::kTypeByte]; }
-abi::Datatype int_type() { return front.handles.type[abi::kTypeInt]; }
+abi::Datatype byte_type() { return front.host.handles.type[abi::kTypeByte]; }
+abi::Datatype int_type() { return front.host.handles.type[abi::kTypeInt]; }
 
 // Rank 0's rules hold for all, so their text travels with its settings. What is wrong with the file
 // is said by whoever reads it again, rank 0's own context.
 std::vector<std::string> with_rules(std::vector<std::string> entries) {
-    if (front.world_rank != 0) return entries;
+    if (front.world.rank != 0) return entries;
     std::string text;
     for (const std::string& entry : entries) {
         if (!entry.starts_with(kRulesFile)) continue;
@@ -100,7 +100,7 @@ std::vector<std::string> own_of(std::vector<std::string> held) {
 // Rank 0 itself keeps the name, and says what is wrong with it.
 void drop_unread_rules(std::vector<std::string>& entries) {
     const auto is_text = [](const std::string& one) { return one.starts_with(kRulesText); };
-    if (front.world_rank == 0 || std::any_of(entries.begin(), entries.end(), is_text)) return;
+    if (front.world.rank == 0 || std::any_of(entries.begin(), entries.end(), is_text)) return;
     std::erase_if(entries, [](const std::string& one) { return one.starts_with(kRulesFile); });
 }
 
@@ -133,14 +133,14 @@ void tell_differences(const Meeting& meeting) {
         snprintf(own, sizeof own, "%s", names.c_str());
     });
     int differs = own[0] != '\0' ? 1 : 0, any = 0;
-    const abi::Op max = front.handles.op[abi::kOpMax];
-    front.host.allreduce(&differs, &any, 1, int_type(), max, front.handles.comm_world);
+    const abi::Op max = front.host.handles.op[abi::kOpMax];
+    front.host.allreduce(&differs, &any, 1, int_type(), max, front.host.handles.comm_world);
     if (any == 0) return;
     front.host.gather(own, kNamesBytes, byte_type(), meeting.differences.get(), kNamesBytes,
-                      byte_type(), 0, front.handles.comm_world);
-    if (front.world_rank != 0) return;
+                      byte_type(), 0, front.host.handles.comm_world);
+    if (front.world.rank != 0) return;
     attempt(untold, [&] {
-        std::vector<std::string> names(static_cast<size_t>(front.world_size));
+        std::vector<std::string> names(static_cast<size_t>(front.world.size));
         for (size_t rank = 0; rank < names.size(); ++rank) {
             names[rank] = &meeting.differences[rank * kNamesBytes];
         }
@@ -165,17 +165,17 @@ uint64_t host_hash() {
 uint32_t count_ranks_on_node(const Meeting& meeting) {
     uint64_t* all = meeting.hosts.get();
     front.host.allgather(&meeting.host, sizeof *all, byte_type(), all, sizeof *all, byte_type(),
-                         front.handles.comm_world);
-    return static_cast<uint32_t>(std::count(all, all + front.world_size, meeting.host));
+                         front.host.handles.comm_world);
+    return static_cast<uint32_t>(std::count(all, all + front.world.size, meeting.host));
 }
 
 // Lets messages that the program has under way go on, on whatever communicator. The probe finds
 // nothing of interest: whatever it finds stays where it is. Not on a communicator of the program's,
 // whose error handler would be told of a peer that is gone.
 void progress(void*) {
-    if (front.host_ended.load(std::memory_order_relaxed)) return;
+    if (front.host.has_ended.load(std::memory_order_relaxed)) return;
     int found = 0;
-    front.host.iprobe(front.abi.any_source, front.probe_tag, front.p2p_comm, &found,
+    front.host.iprobe(front.host.abi.any_source, front.own.probe_tag, front.own.p2p_comm, &found,
                       status_ignore());
 }
 
@@ -195,9 +195,9 @@ tutti_status create_context(const std::vector<std::string>& entries, uint32_t ra
     params.ranks_on_node = ranks_on_node;
     params.progress = progress;
     params.log = log_line;
-    params.job_rank = static_cast<uint32_t>(front.world_rank);
-    params.job_size = static_cast<uint32_t>(front.world_size);
-    params.host_mpi = front.brand->rules_name;
+    params.job_rank = static_cast<uint32_t>(front.world.rank);
+    params.job_size = static_cast<uint32_t>(front.world.size);
+    params.host_mpi = front.host.brand->rules_name;
     return tutti_context_create(&params, &front.context, message, message_bytes);
 }
 
@@ -213,7 +213,7 @@ void wait_for_all() {
     constexpr int kLong = kLooks + 1000;
     const HostGuard guard;
     abi::Request request{};
-    if (front.host.own_ibarrier(front.p2p_comm, &request) != abi::kSuccess) return;
+    if (front.host.own_ibarrier(front.own.p2p_comm, &request) != abi::kSuccess) return;
     for (int looks = 0;; looks += looks < kLong ? 1 : 0) {
         int done = 0;
         const int status = front.host.test(&request, &done, status_ignore());
@@ -232,7 +232,7 @@ void wait_for_all() {
 void tell_at_end() {
     const HostGuard guard;
     const WatchTotals watches = gather_watches();
-    if (front.report) finish_report(setting("TUTTI_REPORT"), watches);
+    if (front.asked.report) finish_report(setting("TUTTI_REPORT"), watches);
     tell_watches(watches);
 }
 
@@ -243,47 +243,47 @@ int end_before_host(uintptr_t, int, void*, void*) {
     if (!front.active.load(std::memory_order_acquire)) return abi::kSuccess;
     destroy_freed_states();
     // Before the report, whose messages are the host's.
-    if (front.world_size > 1 && !front.has_fault_tolerance) wait_for_all();
+    if (front.world.size > 1 && !front.host.has_fault_tolerance) wait_for_all();
     // The logs of the report are long, and so are the frames of MPICH's own reductions.
-    if (front.counts_calls || front.verify.is_on) {
+    if (front.asked.counts_calls || front.verify.is_on) {
         call_on_large_stack([](void*) { tell_at_end(); }, nullptr);
     }
     front.devices.let_go();
     front.active.store(false, std::memory_order_release);
-    front.host.comm_free(&front.quiet_comm);
+    front.host.comm_free(&front.own.quiet_comm);
     return abi::kSuccess;
 }
 
 // Nothing is hung on MPI_COMM_SELF while the host deletes what hangs there: its state comes first.
 bool hang_on_self() {
-    const abi::Comm self = front.handles.comm_self;
+    const abi::Comm self = front.host.handles.comm_self;
     return attach_now(self) &&
-           front.host.comm_create_keyval(copy_no_attribute, end_before_host, &front.end_key,
+           front.host.comm_create_keyval(copy_no_attribute, end_before_host, &front.own.end_key,
                                          nullptr) == abi::kSuccess &&
-           front.host.comm_set_attr(self, front.end_key, nullptr) == abi::kSuccess;
+           front.host.comm_set_attr(self, front.own.end_key, nullptr) == abi::kSuccess;
 }
 
 // What Tutti needs of the host beside its functions. Collective over the world, whatever has gone
 // wrong on this rank.
 void prepare_host(Trouble& trouble) {
-    front.types.fill(front.host, front.handles);
-    front.ops.fill(front.handles);
+    front.host.types.fill(front.host, front.host.handles);
+    front.host.ops.fill(front.host.handles);
     if (!packs_without_header()) {
         trouble.add(Trouble::Kind::kStays, "MPI_Pack of this MPI adds to the data");
     }
-    if (front.host.comm_dup(front.handles.comm_self, &front.quiet_comm) != abi::kSuccess ||
-        front.host.comm_set_errhandler(front.quiet_comm, front.handles.errors_return) !=
+    if (front.host.comm_dup(front.host.handles.comm_self, &front.own.quiet_comm) != abi::kSuccess ||
+        front.host.comm_set_errhandler(front.own.quiet_comm, front.host.handles.errors_return) !=
             abi::kSuccess) {
-        front.quiet_comm = front.handles.comm_self;
+        front.own.quiet_comm = front.host.handles.comm_self;
         trouble.add(Trouble::Kind::kStays, "this MPI gives out no communicator");
     }
-    front.host_checks = host_checks_arguments();
+    front.host.checks_arguments = host_checks_arguments();
     attempt(trouble, [] { front.devices.start(); });
     if (!create_comm_keyval() || !create_type_keyval() || !hang_on_self()) {
         trouble.add(Trouble::Kind::kStays, "this MPI gives out no attribute keys");
     }
-    front.p2p_comm = front.quiet_comm;  // in a world of one rank
-    if (front.world_size > 1 && !front.has_fault_tolerance && !create_p2p_comm()) {
+    front.own.p2p_comm = front.own.quiet_comm;  // in a world of one rank
+    if (front.world.size > 1 && !front.host.has_fault_tolerance && !create_p2p_comm()) {
         trouble.add(Trouble::Kind::kStays, "this MPI gives out no copy of MPI_COMM_WORLD");
     }
 }
@@ -294,16 +294,16 @@ Meeting meet(Trouble& trouble) {
     std::string text;
     attempt(trouble, [&] {
         meeting.mine = tutti_variables(environ);
-        if (front.world_rank == 0) {
+        if (front.world.rank == 0) {
             std::vector<std::string> entries =
                 with_rules(with_site(meeting.mine, meeting.site_is_broken));
             add_tuned(entries, trouble);
             text = join_entries(entries);
         }
         meeting.host = host_hash();
-        const auto ranks = static_cast<size_t>(front.world_size);
+        const auto ranks = static_cast<size_t>(front.world.size);
         meeting.hosts = std::make_unique<uint64_t[]>(ranks);
-        if (front.world_rank == 0) {
+        if (front.world.rank == 0) {
             meeting.differences = std::make_unique<char[]>(ranks * kNamesBytes);
         }
     });
@@ -332,7 +332,7 @@ void make_context(const Meeting& meeting, uint32_t ranks_on_node, Trouble& troub
 
 // Everything is off. A user of rank 0 who wonders what became of the report is told.
 void tell_no_report(const Meeting& meeting) {
-    if (front.world_rank != 0 || meeting.site_is_broken || *setting("TUTTI_REPORT") == '\0') return;
+    if (front.world.rank != 0 || meeting.site_is_broken || *setting("TUTTI_REPORT") == '\0') return;
     Trouble untold;  // words for people, which may be left away
     attempt(untold, [&] {
         const auto own = own_of(meeting.held);
@@ -360,11 +360,11 @@ bool prepare() {
         tell_no_report(meeting);
         return false;
     }
-    front.has_fault_tolerance = any_of_all(abi::has_fault_tolerance(front.host_library));
+    front.host.has_fault_tolerance = any_of_all(abi::has_fault_tolerance(front.host.library));
     prepare_host(trouble);
     if (!all_go_on(trouble)) return false;
     tell_differences(meeting);
-    if (front.world_size > 1) share_fabric(meeting.held);
+    if (front.world.size > 1) share_fabric(meeting.held);
     start_verification(setting("TUTTI_VERIFY"));
     Trouble untold;  // words for people, which may be left away
     attempt(untold, [&] { remember_settings(meeting.held); });
@@ -385,7 +385,7 @@ void hint_at_wrong_launcher() {
         snprintf(line, sizeof line,
                  "this rank is alone in its MPI_COMM_WORLD, though its launcher started %ld: is "
                  "that the launcher of the program's MPI (%s)?",
-                 started, front.abi.name);
+                 started, front.host.abi.name);
         print_line(line);
         return;
     }
@@ -393,12 +393,12 @@ void hint_at_wrong_launcher() {
 
 void start() {
     const HostGuard guard;
-    front.host.comm_rank(front.handles.comm_world, &front.world_rank);
-    front.host.comm_size(front.handles.comm_world, &front.world_size);
-    if (front.world_size == 1) hint_at_wrong_launcher();
+    front.host.comm_rank(front.host.handles.comm_world, &front.world.rank);
+    front.host.comm_size(front.host.handles.comm_world, &front.world.size);
+    if (front.world.size == 1) hint_at_wrong_launcher();
     if (!prepare()) {
         // `tutti run` need not wonder what became of the report.
-        if (front.world_rank == 0) leave_mark();
+        if (front.world.rank == 0) leave_mark();
         if (front.context != nullptr) tutti_context_destroy(front.context);
         front.context = nullptr;
         return;
@@ -406,19 +406,19 @@ void start() {
     int provided = abi::kThreadMultiple;
     front.host.query_thread(&provided);
     front.is_serial = provided < abi::kThreadMultiple;
-    front.check = *setting("TUTTI_CHECK") == '1';
-    front.report = *setting("TUTTI_REPORT") != '\0';
-    front.stall_s = strtod(setting("TUTTI_STALL"), nullptr);
-    front.counts_calls = front.check || front.report || front.stall_s > 0;
-    front.tunes_live = std::string_view(setting("TUTTI_TUNE")) != "off";
-    front.tells_exits = front.report || front.tunes_live;
+    front.asked.check = *setting("TUTTI_CHECK") == '1';
+    front.asked.report = *setting("TUTTI_REPORT") != '\0';
+    front.asked.stall_s = strtod(setting("TUTTI_STALL"), nullptr);
+    front.asked.counts_calls = front.asked.check || front.asked.report || front.asked.stall_s > 0;
+    front.asked.tunes_live = std::string_view(setting("TUTTI_TUNE")) != "off";
+    front.asked.tells_exits = front.asked.report || front.asked.tunes_live;
     // The check is made over the team, and the first calls are to be compared too. What is promised
     // of results holds for the first calls as well.
     const unsigned long warmup = strtoul(setting("TUTTI_WARMUP"), nullptr, 10);
     const bool promises =
         *setting("TUTTI_REPRODUCIBLE") == '1' || *setting("TUTTI_HETEROGENEOUS") == '1';
-    front.warmup_calls = front.check || promises ? 0 : static_cast<uint32_t>(warmup);
-    front.started_ns = now_ns();
+    front.asked.warmup_calls = front.asked.check || promises ? 0 : static_cast<uint32_t>(warmup);
+    front.counts.begin_ns = now_ns();
     front.active.store(true, std::memory_order_release);
 }
 
@@ -460,7 +460,7 @@ int finalize() {
     const int status = front.host.finalize();
     // MPICH lives on while there is a session, and deletes no attribute before its end.
     if (status == abi::kSuccess) end_before_host(0, 0, nullptr, nullptr);
-    front.host_ended.store(true, std::memory_order_relaxed);
+    front.host.has_ended.store(true, std::memory_order_relaxed);
     front.active.store(false, std::memory_order_release);
     destroy_leftover_states();
     tutti_context_destroy(front.context);

@@ -15,20 +15,20 @@ Role role_in(Comm comm, int root) {
     int is_inter = 0, rank = 0;
     front.host.comm_test_inter(comm, &is_inter);
     // MPI_PROC_NULL and MPI_ROOT are negative.
-    if (is_inter != 0) return {root == front.abi.root, root >= 0};
+    if (is_inter != 0) return {root == front.host.abi.root, root >= 0};
     front.host.comm_rank(comm, &rank);
     return {rank == root, true};
 }
 
 int refuse_count(Comm comm) {
-    front.host.comm_call_errhandler(comm, front.abi.err_count);
-    return front.abi.err_count;
+    front.host.comm_call_errhandler(comm, front.host.abi.err_count);
+    return front.host.abi.err_count;
 }
 
 int refuse_absent(Comm comm, const char* name) {
-    if (front.world_rank == 0) print_line((std::string("this MPI has no MPI_") + name).c_str());
-    front.host.comm_call_errhandler(comm, front.abi.err_other);
-    return front.abi.err_other;
+    if (front.world.rank == 0) print_line((std::string("this MPI has no MPI_") + name).c_str());
+    front.host.comm_call_errhandler(comm, front.host.abi.err_other);
+    return front.host.abi.err_other;
 }
 
 namespace large {
@@ -76,8 +76,8 @@ Sides sides_of(Kind kind, Comm comm, const void* send, const void* recv, int roo
 }
 
 int Ints::problem() const {
-    if (!fit_) return front.abi.err_count;
-    return has_memory_ ? abi::kSuccess : front.abi.err_no_mem;
+    if (!fit_) return front.host.abi.err_count;
+    return has_memory_ ? abi::kSuccess : front.host.abi.err_no_mem;
 }
 
 int Ints::number(Count count) {

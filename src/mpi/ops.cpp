@@ -48,8 +48,9 @@ void PredefinedOps::fill(const abi::Handles& handles) {
 }
 
 int PredefinedOps::find_other(abi::Op op) {
-    if (!front.abi.may_be(abi::Named::kOp, op.bits, front.handles)) return kNoOp;
-    return front.abi.may_be(abi::Named::kUserOp, op.bits, front.handles) ? kUserOp : kHostOp;
+    if (!front.host.abi.may_be(abi::Named::kOp, op.bits, front.host.handles)) return kNoOp;
+    return front.host.abi.may_be(abi::Named::kUserOp, op.bits, front.host.handles) ? kUserOp
+                                                                                   : kHostOp;
 }
 
 Reach reach_of(const TypeInfo& info, uint64_t count) {

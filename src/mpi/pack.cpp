@@ -21,17 +21,17 @@ size_t piece_elements(const TypeInfo& info) {
 bool too_large(const TypeInfo& info) { return info.size > INT_MAX; }
 
 int pack_large(const void* from, std::byte* to, abi::Datatype type, const TypeInfo& info) {
-    if (!front.host.pack_c) return front.abi.err_count;
+    if (!front.host.pack_c) return front.host.abi.err_count;
     abi::Count position = 0;
     return front.host.pack_c(from, 1, type, to, static_cast<abi::Count>(info.size), &position,
-                             front.quiet_comm);
+                             front.own.quiet_comm);
 }
 
 int unpack_large(const std::byte* from, void* to, abi::Datatype type, const TypeInfo& info) {
-    if (!front.host.unpack_c) return front.abi.err_count;
+    if (!front.host.unpack_c) return front.host.abi.err_count;
     abi::Count position = 0;
     return front.host.unpack_c(from, static_cast<abi::Count>(info.size), &position, to, 1, type,
-                               front.quiet_comm);
+                               front.own.quiet_comm);
 }
 
 // Elements at absolute addresses, seen from an address that is not MPI_BOTTOM: some hosts reject a
@@ -65,12 +65,12 @@ int pack_piece(intptr_t from, std::byte* to, size_t count, abi::Datatype type,
     int position = 0;
     if (from != 0) {
         return front.host.pack(reinterpret_cast<void*>(from), static_cast<int>(count), type, to,
-                               bytes, &position, front.quiet_comm);
+                               bytes, &position, front.own.quiet_comm);
     }
     Shifted shifted(count, type);
     if (shifted.status() != abi::kSuccess) return shifted.status();
     return front.host.pack(shifted.address(), 1, shifted.type(), to, bytes, &position,
-                           front.quiet_comm);
+                           front.own.quiet_comm);
 }
 
 int unpack_piece(const std::byte* from, intptr_t to, size_t count, abi::Datatype type,
@@ -80,12 +80,12 @@ int unpack_piece(const std::byte* from, intptr_t to, size_t count, abi::Datatype
     int position = 0;
     if (to != 0) {
         return front.host.unpack(from, bytes, &position, reinterpret_cast<void*>(to),
-                                 static_cast<int>(count), type, front.quiet_comm);
+                                 static_cast<int>(count), type, front.own.quiet_comm);
     }
     Shifted shifted(count, type);
     if (shifted.status() != abi::kSuccess) return shifted.status();
     return front.host.unpack(from, bytes, &position, shifted.address(), 1, shifted.type(),
-                             front.quiet_comm);
+                             front.own.quiet_comm);
 }
 
 }  // namespace
@@ -125,8 +125,8 @@ bool packs_without_header() {
     const int value = 0x01020304;
     std::byte packed[64] = {};
     int position = 0;
-    return front.host.pack(&value, 1, front.handles.type[abi::kTypeInt], packed, sizeof packed,
-                           &position, front.handles.comm_self) == abi::kSuccess &&
+    return front.host.pack(&value, 1, front.host.handles.type[abi::kTypeInt], packed, sizeof packed,
+                           &position, front.host.handles.comm_self) == abi::kSuccess &&
            position == sizeof value && memcmp(packed, &value, sizeof value) == 0;
 }
 

@@ -11,7 +11,7 @@ Datatype type_at(const void* types, uint32_t index) { return {handle_at(types, i
 bool is_in_place(const void* buffer) { return mpi::is_in_place(buffer); }
 
 bool is_root(const Members& members, int root) {
-    return members.is_inter ? root == front.abi.root : root == static_cast<int>(members.rank);
+    return members.is_inter ? root == front.host.abi.root : root == static_cast<int>(members.rank);
 }
 
 // MPI_PROC_NULL is negative.

@@ -66,7 +66,7 @@ void say_missing(const PresenceWord& missing, double seconds) {
     append(
         " of %d %s no Tutti, or came more than %g s late (TUTTI_START_WAIT): everything stays with "
         "your MPI",
-        front.world_size, missing.missing == 1 ? "has" : "have", seconds);
+        front.world.size, missing.missing == 1 ? "has" : "have", seconds);
     print_line(line);
 }
 
@@ -75,23 +75,23 @@ void say_missing(const PresenceWord& missing, double seconds) {
 void HostMail::open() {
     void* tag_ub = nullptr;
     int found = 0;
-    front.host.comm_get_attr(front.handles.comm_world, front.abi.tag_ub, &tag_ub, &found);
+    front.host.comm_get_attr(front.host.handles.comm_world, front.host.abi.tag_ub, &tag_ub, &found);
     tag_ = (found != 0 ? *static_cast<int*>(tag_ub) : kTagMaxLeast) - kTagBelowMax;
 }
 
 // The host frees the request when the message is out; what it reads stays where it is.
 void HostMail::send(int rank, const PresenceWord* word) {
     abi::Request request{};
-    front.host.isend(word, word != nullptr ? kWordInts : 0, front.handles.type[abi::kTypeInt], rank,
-                     tag_, front.handles.comm_world, &request);
+    front.host.isend(word, word != nullptr ? kWordInts : 0, front.host.handles.type[abi::kTypeInt],
+                     rank, tag_, front.host.handles.comm_world, &request);
     front.host.request_free(&request);
 }
 
 void HostMail::expect(int slot, int rank) {
     const auto index = static_cast<size_t>(slot);
     words_[index].missing = PresenceWord::kEmpty;
-    front.host.irecv(&words_[index], kWordInts, front.handles.type[abi::kTypeInt], rank, tag_,
-                     front.handles.comm_world, &requests_[index]);
+    front.host.irecv(&words_[index], kWordInts, front.host.handles.type[abi::kTypeInt], rank, tag_,
+                     front.host.handles.comm_world, &requests_[index]);
     posted_[index] = true;
 }
 
@@ -116,11 +116,11 @@ void HostMail::close() {
 }
 
 bool all_have_tutti() {
-    if (front.world_size == 1) return true;
+    if (front.world.size == 1) return true;
     const double seconds = wait_seconds();
     const uint64_t begin = clock_ns();
     front.mail.open();
-    front.presence.start(front.mail, front.world_rank, front.world_size, begin,
+    front.presence.start(front.mail, front.world.rank, front.world.size, begin,
                          static_cast<uint64_t>(seconds * 1e9));
     uint64_t now = begin;
     while (!front.presence.step(front.mail, now)) {

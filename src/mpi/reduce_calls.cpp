@@ -190,7 +190,7 @@ bool read_sides(const ReduceArgs& a, const Roles& roles, TypedBuffer& send, Type
 const char* why_not(const TypeInfo& info, int op) {
     if (op == kHostOp) return kNoKernel;
     if (op == kUserOp) return info.size > TUTTI_ELEMENT_BYTES_MAX ? kLargeElement : nullptr;
-    const bool has_kernel = info.dtype != kNoDtype && front.ops.reducible(info.dtype, op);
+    const bool has_kernel = info.dtype != kNoDtype && front.host.ops.reducible(info.dtype, op);
     return has_kernel ? nullptr : kNoKernel;
 }
 
@@ -202,7 +202,7 @@ bool depends_on_order(const TypeInfo& info, int op) {
 
 // Whether the host takes a reduction of a buffer into itself for one in place.
 bool host_takes_into_itself(tutti_collective collective, const ReduceArgs& a) {
-    if (!front.brand->takes_some_into_itself) return false;
+    if (!front.host.brand->takes_some_into_itself) return false;
     const bool is_bottom = a.recv == nullptr;
     return collective == TUTTI_REDUCE_SCATTER_BLOCK ||
            (collective == TUTTI_ALLREDUCE && (a.count <= 1 || is_bottom));
@@ -222,7 +222,7 @@ int reduce_any(const ReduceArgs& a) {
     if (has_no_team(*state)) return hand_over(state->why);
     const bool receives = kAll || state->rank == static_cast<uint32_t>(a.root);
     Roles roles{receives, is_in_place(a.send), kScatters ? state->size : 1u};
-    const int op = front.ops.find(a.op);
+    const int op = front.host.ops.find(a.op);
     if ((!kAll && static_cast<uint32_t>(a.root) >= state->size) || (roles.in_place && !receives) ||
         op == kNoOp) {
         return by_this_rank(*state, kKind, hand_over);
@@ -232,7 +232,7 @@ int reduce_any(const ReduceArgs& a) {
     if (receives && !roles.in_place && a.send == a.recv && a.count > 0) {
         // Both have one datatype, so they are the same bytes. Where the host does not look, it is
         // meant as in place.
-        if (front.host_checks && !host_takes_into_itself(kCollective, a)) {
+        if (front.host.checks_arguments && !host_takes_into_itself(kCollective, a)) {
             return by_this_rank(*state, kKind, hand_over);
         }
         roles.in_place = true;

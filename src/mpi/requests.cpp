@@ -72,7 +72,8 @@ Startable find_start(Requests& requests, uintptr_t handle) {
 // Null where no start is counted.
 Requests* counted_requests() {
     Requests* const requests = front.requests.load(std::memory_order_acquire);
-    if (requests == nullptr || !front.report || thread_state.uncounted_depth != 0) return nullptr;
+    if (requests == nullptr || !front.asked.report || thread_state.uncounted_depth != 0)
+        return nullptr;
     return requests;
 }
 

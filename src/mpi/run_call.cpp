@@ -14,13 +14,13 @@ int tell_failure(const CommState& state, tutti_status status) {
     // Each rank sees its own message fail; the rest all see alike. Without the check, a mismatch is
     // what one rank has found out, which has said so.
     const bool is_alike = has_message && status != TUTTI_ERR_NETWORK;
-    const bool is_said = status == TUTTI_ERR_MISMATCH && !front.check;
+    const bool is_said = status == TUTTI_ERR_MISMATCH && !front.asked.check;
     if (!is_said && (state.rank == 0 || !is_alike)) {
         print_line(has_message ? tutti_team_message(state.team) : tutti_status_text(status));
     } else {
         let_rank_0_speak();
     }
-    return front.abi.err_other;
+    return front.host.abi.err_other;
 }
 
 int answer(Comm comm, int status) {
@@ -31,7 +31,7 @@ int answer(Comm comm, int status) {
 Unready no_memory() {
     constexpr const char* kWhy = "no memory to pack a datatype with gaps";
     print_line(kWhy);
-    return {front.abi.err_no_mem, kWhy};
+    return {front.host.abi.err_no_mem, kWhy};
 }
 
 Unready not_packed(int status) { return {status, "your MPI cannot pack its data"}; }
@@ -43,16 +43,16 @@ int refuse(CommState& state, Kind kind) {
     char line[128];
     snprintf(line, sizeof line, "rank %u: %s", state.rank, why);
     print_line(line);
-    return answer(state.comm, front.abi.err_arg);
+    return answer(state.comm, front.host.abi.err_arg);
 }
 
 uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype type) {
-    return front.report && !state.is_inter ? bytes_of(count, type) : 0;
+    return front.asked.report && !state.is_inter ? bytes_of(count, type) : 0;
 }
 
 uint64_t bytes_of_derived(abi::Count count, abi::Datatype type) {
     abi::Count size = 0;
-    if (!front.abi.may_be(abi::Named::kType, type.bits, front.handles) ||
+    if (!front.host.abi.may_be(abi::Named::kType, type.bits, front.host.handles) ||
         front.host.type_size_x(type, &size) != abi::kSuccess || size < 0) {
         return 0;
     }
@@ -62,9 +62,9 @@ uint64_t bytes_of_derived(abi::Count count, abi::Datatype type) {
 void count_call(CommState& state, const tutti_call& call, tutti_status status, uint64_t took_ns) {
     note_watched(state, status, took_ns);
     const bool is_empty = call.bytes == 0 && call.collective != TUTTI_BARRIER;
-    if (!front.report || status != TUTTI_OK || is_empty) return;
-    front.counters.count(static_cast<Kind>(call.collective), state.size, call.bytes,
-                         tutti_team_ran(state.team), took_ns);
+    if (!front.asked.report || status != TUTTI_OK || is_empty) return;
+    front.counts.calls.count(static_cast<Kind>(call.collective), state.size, call.bytes,
+                             tutti_team_ran(state.team), took_ns);
 }
 
 tutti_status run_and_count(CommState& state, const tutti_call& call) {

@@ -23,7 +23,7 @@ void count_call(CommState& state, const tutti_call& call, tutti_status status, u
 tutti_status run_and_count(CommState& state, const tutti_call& call);
 // Counts the call, too.
 inline tutti_status run_counted(CommState& state, const tutti_call& call) {
-    if (front.counts_calls) [[unlikely]]
+    if (front.asked.counts_calls) [[unlikely]]
         return run_and_count(state, call);
     return tutti_run(state.team, &call);
 }
@@ -44,7 +44,7 @@ uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype 
 uint64_t bytes_of_derived(abi::Count count, abi::Datatype type);
 inline uint64_t bytes_of(abi::Count count, abi::Datatype type) {
     if (count <= 0) return 0;
-    const TypeInfo* const info = front.types.find(type);
+    const TypeInfo* const info = front.host.types.find(type);
     return info != nullptr ? static_cast<uint64_t>(count) * info->size
                            : bytes_of_derived(count, type);
 }
@@ -54,7 +54,7 @@ inline uint64_t bytes_of(abi::Count count, abi::Datatype type) {
 template <class HostCall>
 int by_host(CommState& state, Kind kind, uint64_t bytes, const char* why, HostCall call) {
     const bool is_first = !state.settled && why == state.why;
-    if (!front.tells_exits && !is_first) [[likely]]
+    if (!front.asked.tells_exits && !is_first) [[likely]]
         return call();
     const InUse in_use(state);
     const Uncounted within;
@@ -63,8 +63,8 @@ int by_host(CommState& state, Kind kind, uint64_t bytes, const char* why, HostCa
     if (is_first) first_call_ended(state, status);
     const bool is_left = why == kByTheRules && state.team != nullptr;
     if (is_left && tutti_team_host_left(state.team) != 0) why = kByLiveTuning;
-    if (!front.report) return status;
-    front.counters.count(kind, state.size, bytes, why, now_ns() - begin);
+    if (!front.asked.report) return status;
+    front.counts.calls.count(kind, state.size, bytes, why, now_ns() - begin);
     return status;
 }
 
@@ -107,10 +107,10 @@ inline int run_empty(CommState& state, tutti_call& call) {
 template <class HandOver>
 int by_this_rank(CommState& state, Kind kind, HandOver hand_over) {
     if (state.team != nullptr)
-        return front.host_checks ? hand_over(kDoubtful) : refuse(state, kind);
+        return front.host.checks_arguments ? hand_over(kDoubtful) : refuse(state, kind);
     // A host that looks at arguments rejects it, and it is none of the first calls, whatever the
     // host answers: MPICH 5 says MPI_SUCCESS behind an error handler.
-    return hand_over(front.host_checks ? kDoubtful : state.why);
+    return hand_over(front.host.checks_arguments ? kDoubtful : state.why);
 }
 
 // MPI_SUCCESS where the ranks agree, or nobody checks.
@@ -120,7 +120,7 @@ int check_foreign(const CommState& state, Kind kind);
 // it first, and where the host then rejects it on this rank alone, not again.
 template <class HostCall>
 int checked_by_host(CommState& state, Kind kind, HostCall call) {
-    if (!front.check) [[likely]]
+    if (!front.asked.check) [[likely]]
         return call();
     const InUse in_use(state);
     const int checked = check_foreign(state, kind);
@@ -135,13 +135,13 @@ int checked_by_host(CommState& state, Kind kind, HostCall call) {
 // A collective that Tutti does not take over. bytes(state), for the report: see passed_bytes.h.
 template <class Bytes, class HostCall>
 int pass_through(Comm comm, Kind kind, Bytes bytes, HostCall call) {
-    if (!front.report && !front.check) [[likely]]
+    if (!front.asked.report && !front.asked.check) [[likely]]
         return call();
     CommState* state = find_state(comm);
     if (state == nullptr) return call();
     // Under TUTTI_CHECK a call that is not ours makes the team too: others may be in one that is.
-    if (front.check) make_ready(*state, false);
-    const uint64_t moved = front.report ? bytes(*state) : 0;
+    if (front.asked.check) make_ready(*state, false);
+    const uint64_t moved = front.asked.report ? bytes(*state) : 0;
     return checked_by_host(*state, kind,
                            [&] { return by_host(*state, kind, moved, kNotTakenOver, call); });
 }

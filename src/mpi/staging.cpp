@@ -84,13 +84,13 @@ Unready Staging::before() {
         const Unready unready = take(taken_[i]);
         if (unready.status != abi::kSuccess) return unready;
     }
-    if (count_ > 0) front.staged.calls.fetch_add(1, std::memory_order_relaxed);
+    if (count_ > 0) front.counts.staged.calls.fetch_add(1, std::memory_order_relaxed);
     return {};
 }
 
 Unready Staging::take(Taken& taken) {
     if (taken.is_split) {
-        return unready(front.abi.err_other,
+        return unready(front.host.abi.err_other,
                        "a datatype spans device memory and other memory: such a call has to go to "
                        "your MPI (TUTTI=off)");
     }
@@ -103,12 +103,12 @@ Unready Staging::take(Taken& taken) {
         const std::lock_guard lock(taken.runtime->mutex);
         taken.block = taken.runtime->blocks.take(room);
     }
-    if (taken.copy() == nullptr) return unready(front.abi.err_no_mem, kNoMemory);
+    if (taken.copy() == nullptr) return unready(front.host.abi.err_no_mem, kNoMemory);
     if (taken.part.read_blocks > 0 && !copy_in(taken)) {
-        return unready(front.abi.err_other, problem_);
+        return unready(front.host.abi.err_other, problem_);
     }
-    front.staged.bytes.fetch_add(side.bytes * taken.part.blocks, std::memory_order_relaxed);
-    front.staged.runtime.store(taken.runtime->name(), std::memory_order_relaxed);
+    front.counts.staged.bytes.fetch_add(side.bytes * taken.part.blocks, std::memory_order_relaxed);
+    front.counts.staged.runtime.store(taken.runtime->name(), std::memory_order_relaxed);
     side.address = reinterpret_cast<intptr_t>(taken.copy()) - taken.low;
     return {};
 }
@@ -149,7 +149,7 @@ int Staging::make_mask(const TypedBuffer& side, const unsigned char*& made) {
     const TypeInfo& info = *side.info;
     const auto bytes = static_cast<size_t>(info.true_extent);
     std::byte* mask = mask_.get(bytes + info.size);
-    if (mask == nullptr) return failed(front.abi.err_no_mem, kNoMemory);
+    if (mask == nullptr) return failed(front.host.abi.err_no_mem, kNoMemory);
     memset(mask, 0, bytes);
     memset(mask + bytes, device::kData, info.size);
     const int status = unpack(
@@ -195,7 +195,7 @@ int Staging::copy_out(Taken& taken) {
     const int masked = is_whole ? abi::kSuccess : make_mask(side, mask);
     if (masked != abi::kSuccess) return masked;
     if (write_back(taken, mask)) return abi::kSuccess;
-    return failed(front.abi.err_other, problem_);
+    return failed(front.host.abi.err_other, problem_);
 }
 
 // Whole where there is no mask.

@@ -39,7 +39,7 @@ std::string find_file(const std::vector<std::string>& held) {
 // names: kHostBytes a rank.
 std::string read_part(const std::string& file, const char* names) {
     std::vector<const char*> hosts;
-    for (int rank = 0; rank < front.world_size; ++rank) {
+    for (int rank = 0; rank < front.world.size; ++rank) {
         const char* name = names + static_cast<size_t>(rank) * kHostBytes;
         // Ranks of a host mostly follow each other.
         if (hosts.empty() || strcmp(hosts.back(), name) != 0) hosts.push_back(name);
@@ -60,7 +60,7 @@ std::string read_part(const std::string& file, const char* names) {
 void share_fabric(const std::vector<std::string>& held) {
     Trouble trouble;  // of this rank: all go without, if any has some
     std::string file;
-    if (front.world_rank == 0) {
+    if (front.world.rank == 0) {
         attempt(trouble, [&] { file = find_file(held); });
         say(trouble.text);  // and has no file
     }
@@ -69,18 +69,18 @@ void share_fabric(const std::vector<std::string>& held) {
     char own[kHostBytes] = {};
     tutti_context_host(front.context, own, sizeof own);
     std::unique_ptr<char[]> names;
-    if (front.world_rank == 0) {
+    if (front.world.rank == 0) {
         attempt(trouble, [&] {
-            names = std::make_unique<char[]>(static_cast<size_t>(front.world_size) * kHostBytes);
+            names = std::make_unique<char[]>(static_cast<size_t>(front.world.size) * kHostBytes);
         });
     }
     // Rank 0 needs room for what comes.
     if (any_fails(trouble, kWhat)) return;
-    const abi::Datatype bytes = front.handles.type[abi::kTypeByte];
+    const abi::Datatype bytes = front.host.handles.type[abi::kTypeByte];
     front.host.gather(own, kHostBytes, bytes, names.get(), kHostBytes, bytes, 0,
-                      front.handles.comm_world);
+                      front.host.handles.comm_world);
     std::string text;
-    if (front.world_rank == 0) attempt(trouble, [&] { text = read_part(file, names.get()); });
+    if (front.world.rank == 0) attempt(trouble, [&] { text = read_part(file, names.get()); });
     hand_out(text, trouble);
     attempt(trouble, [&] {
         char why[512] = {};
@@ -91,7 +91,7 @@ void share_fabric(const std::vector<std::string>& held) {
     if (any_fails(trouble, kWhat)) {
         tutti_context_set_fabric(front.context, nullptr, nullptr, 0);
     } else if (!text.empty()) {
-        snprintf(front.fabric_file, sizeof front.fabric_file, "%s", file.c_str());
+        snprintf(front.world.fabric_file, sizeof front.world.fabric_file, "%s", file.c_str());
     }
 }
 

@@ -20,8 +20,8 @@ bool held(int status) { return status == abi::kSuccess; }
 
 int agree(const CommState& state, int mine, abi::OpName op) {
     int all = mine;
-    const abi::Datatype type = front.handles.type[abi::kTypeInt];
-    front.host.allreduce(&mine, &all, 1, type, front.handles.op[op], state.comm);
+    const abi::Datatype type = front.host.handles.type[abi::kTypeInt];
+    front.host.allreduce(&mine, &all, 1, type, front.host.handles.op[op], state.comm);
     return all;
 }
 
@@ -95,7 +95,7 @@ bool Trial::prepare() {
 }
 
 bool Trial::move_by_host() {
-    const abi::Datatype byte = front.handles.type[abi::kTypeByte];
+    const abi::Datatype byte = front.host.handles.type[abi::kTypeByte];
     const int bytes = static_cast<int>(call_.bytes), root = static_cast<int>(call_.root);
     switch (call_.collective) {
         case TUTTI_BCAST:
@@ -173,7 +173,7 @@ bool Trial::reduce_user(const void* in, void* out, int count) const {
 
 bool Trial::reduce_narrow_by_host() {
     const size_t width = element_bytes(), count = call_.bytes / width;
-    const abi::Datatype wide = front.handles.type[abi::kTypeInt64];
+    const abi::Datatype wide = front.host.handles.type[abi::kTypeInt64];
     auto* mine = reinterpret_cast<int64_t*>(mine_.get(0));
     auto* all = reinterpret_cast<int64_t*>(all_.get(0));
     for (size_t at = 0; at < count; at += slice_elements()) {
@@ -209,7 +209,8 @@ bool Trial::add_magnitudes(size_t first, size_t count) {
         fill_magnitudes(call_.dtype, call_.op, operands, count, mine + to);
     });
     return reduce_by_host(mine, magnitudes_, static_cast<int>(words * count),
-                          front.handles.type[abi::kTypeDouble], front.handles.op[abi::kOpSum]);
+                          front.host.handles.type[abi::kTypeDouble],
+                          front.host.handles.op[abi::kOpSum]);
 }
 
 void Trial::compare_elements(Comparison& found) {

@@ -118,7 +118,7 @@ tutti_dtype TypeInfo::told() const {
 void PredefinedTypes::fill(const abi::Host& host, const abi::Handles& handles) {
     for (const Row& row : kRows) {
         const Datatype type = handles.type[row.name];
-        const size_t size = front.abi.predefined_size(type, host, handles);
+        const size_t size = front.host.abi.predefined_size(type, host, handles);
         if (size == 0) continue;
         TypeInfo& info = info_[row.name];
         info.size = size;
@@ -149,9 +149,10 @@ void give_back(Datatype type) {
         abi::kSuccess) {
         return;
     }
-    if (combiner == front.abi.combiners.named || combiner == front.abi.combiners.f90_real ||
-        combiner == front.abi.combiners.f90_complex ||
-        combiner == front.abi.combiners.f90_integer) {
+    if (combiner == front.host.abi.combiners.named ||
+        combiner == front.host.abi.combiners.f90_real ||
+        combiner == front.host.abi.combiners.f90_complex ||
+        combiner == front.host.abi.combiners.f90_integer) {
         return;
     }
     front.host.type_free(&type);
@@ -160,10 +161,10 @@ void give_back(Datatype type) {
 // Whether blocks of the child follow each other without a gap.
 bool blocks_touch(int combiner, const std::vector<int>& integers,
                   const std::vector<Aint>& addresses, Datatype child) {
-    if (combiner == front.abi.combiners.vector) {
+    if (combiner == front.host.abi.combiners.vector) {
         return integers[0] <= 1 || integers[1] == integers[2];
     }
-    if (combiner == front.abi.combiners.hvector) {
+    if (combiner == front.host.abi.combiners.hvector) {
         Measured inner;
         if (!measure(front.host, child, inner)) return false;
         return integers[0] <= 1 || addresses[0] == integers[1] * inner.extent;
@@ -174,34 +175,38 @@ bool blocks_touch(int combiner, const std::vector<int>& integers,
 // Constructors that keep the order of their child's data. The others are treated as having gaps,
 // which costs a copy and is never wrong.
 bool keeps_order(int combiner) {
-    return combiner == front.abi.combiners.dup || combiner == front.abi.combiners.contiguous ||
-           combiner == front.abi.combiners.vector || combiner == front.abi.combiners.hvector ||
-           combiner == front.abi.combiners.resized;
+    return combiner == front.host.abi.combiners.dup ||
+           combiner == front.host.abi.combiners.contiguous ||
+           combiner == front.host.abi.combiners.vector ||
+           combiner == front.host.abi.combiners.hvector ||
+           combiner == front.host.abi.combiners.resized;
 }
 
 bool in_order(Datatype type, int depth) {
-    if (const TypeInfo* known = front.types.find(type)) return known->dense;
+    if (const TypeInfo* known = front.host.types.find(type)) return known->dense;
     int integer_count = 0, address_count = 0, type_count = 0, combiner = 0;
     if (front.host.type_get_envelope(type, &integer_count, &address_count, &type_count,
                                      &combiner) != abi::kSuccess) {
         return false;
     }
-    if (combiner == front.abi.combiners.named || combiner == front.abi.combiners.f90_real ||
-        combiner == front.abi.combiners.f90_complex ||
-        combiner == front.abi.combiners.f90_integer) {
+    if (combiner == front.host.abi.combiners.named ||
+        combiner == front.host.abi.combiners.f90_real ||
+        combiner == front.host.abi.combiners.f90_complex ||
+        combiner == front.host.abi.combiners.f90_integer) {
         return true;  // one basic element; the caller compares size and extent
     }
     if (!keeps_order(combiner) || depth >= kDepthMax || type_count != 1) return false;
     if (integer_count > kContentsMax || address_count > kContentsMax) return false;
     std::vector<int> integers(static_cast<size_t>(integer_count) + 1);
     std::vector<Aint> addresses(static_cast<size_t>(address_count) + 1);
-    Datatype child = front.handles.type_null;
+    Datatype child = front.host.handles.type_null;
     if (front.host.type_get_contents(type, integer_count, address_count, 1, integers.data(),
                                      addresses.data(), &child) != abi::kSuccess) {
         return false;
     }
     bool result = in_order(child, depth + 1) && blocks_touch(combiner, integers, addresses, child);
-    if (result && combiner != front.abi.combiners.dup && combiner != front.abi.combiners.resized) {
+    if (result && combiner != front.host.abi.combiners.dup &&
+        combiner != front.host.abi.combiners.resized) {
         // Several children in a row: their extent must leave no gap.
         Measured inner;
         result = measure(front.host, child, inner) && inner.extent == inner.size;
@@ -216,7 +221,7 @@ bool may_communicate(Datatype type) {
     char nothing[16] = {};
     int position = 0;
     return front.host.pack(nothing, 0, type, nothing, sizeof nothing, &position,
-                           front.quiet_comm) == abi::kSuccess;
+                           front.own.quiet_comm) == abi::kSuccess;
 }
 
 std::unique_ptr<TypeInfo> look_into(Datatype type) {
@@ -248,7 +253,7 @@ int delete_info(uintptr_t, int, void* value, void*) {
 const TypeInfo* cached_attribute(Datatype type) {
     void* value = nullptr;
     int found = 0;
-    if (front.host.type_get_attr(type, front.type_key, &value, &found) != abi::kSuccess) {
+    if (front.host.type_get_attr(type, front.own.type_key, &value, &found) != abi::kSuccess) {
         return nullptr;
     }
     return found != 0 ? static_cast<const TypeInfo*>(value) : nullptr;
@@ -259,16 +264,17 @@ const TypeInfo* attach_info(Datatype type) {
     if (const TypeInfo* info = cached_attribute(type)) return info;
     std::unique_ptr<TypeInfo> info = look_into(type);
     if (info == nullptr) return nullptr;
-    if (front.host.type_set_attr(type, front.type_key, info.get()) != abi::kSuccess) return nullptr;
+    if (front.host.type_set_attr(type, front.own.type_key, info.get()) != abi::kSuccess)
+        return nullptr;
     return info.release();
 }
 
 }  // namespace
 
 const TypeInfo* type_info(Datatype type) {
-    if (const TypeInfo* info = front.types.find(type)) [[likely]]
+    if (const TypeInfo* info = front.host.types.find(type)) [[likely]]
         return info;
-    if (!front.abi.may_be(abi::Named::kType, type.bits, front.handles)) return nullptr;
+    if (!front.host.abi.may_be(abi::Named::kType, type.bits, front.host.handles)) return nullptr;
     ThreadState& thread = thread_state;
     const uint64_t generation = front.generation.load(std::memory_order_acquire);
     if (thread.type == type && thread.type_generation == generation) return thread.info;
@@ -282,8 +288,8 @@ const TypeInfo* type_info(Datatype type) {
 }
 
 bool create_type_keyval() {
-    return front.host.type_create_keyval(never_copy_info, delete_info, &front.type_key, nullptr) ==
-           abi::kSuccess;
+    return front.host.type_create_keyval(never_copy_info, delete_info, &front.own.type_key,
+                                         nullptr) == abi::kSuccess;
 }
 
 }  // namespace tutti::mpi

@@ -42,8 +42,8 @@ Readiness agree_to_go_on(const CommState& state, const tutti_call& call, Readine
     const auto bytes = static_cast<int64_t>(call.bytes);
     const int64_t own[] = {mine, bytes, -bytes};
     int64_t least[] = {mine, bytes, -bytes};
-    front.host.allreduce(own, least, 3, front.handles.type[abi::kTypeInt64],
-                         front.handles.op[abi::kOpMin], state.comm);
+    front.host.allreduce(own, least, 3, front.host.handles.type[abi::kTypeInt64],
+                         front.host.handles.op[abi::kOpMin], state.comm);
     const bool differ = least[1] != -least[2];
     return least[0] == kReady && differ ? kCannot : static_cast<Readiness>(least[0]);
 }
@@ -160,9 +160,10 @@ int Verified::compare(int status) {
 void agree_on_verify_number(CommState& state) {
     uint64_t number = 0;
     if (state.rank == 0) {
-        number = static_cast<uint64_t>(front.world_rank) << 32 | ++front.verify.communicators;
+        number = static_cast<uint64_t>(front.world.rank) << 32 | ++front.verify.communicators;
     }
-    front.host.bcast(&number, sizeof number, front.handles.type[abi::kTypeByte], 0, state.comm);
+    front.host.bcast(&number, sizeof number, front.host.handles.type[abi::kTypeByte], 0,
+                     state.comm);
     state.verify_number = number;
 }
 
@@ -172,8 +173,8 @@ void start_verification(const char* setting) {
     if (front.verify.share == 0) return;
     front.verify.is_on = true;
     uint64_t seed = *end == ':' ? strtoull(end + 1, nullptr, 10) : now_ns() % 1'000'000'000 + 1;
-    front.host.bcast(&seed, sizeof seed, front.handles.type[abi::kTypeByte], 0,
-                     front.handles.comm_world);
+    front.host.bcast(&seed, sizeof seed, front.host.handles.type[abi::kTypeByte], 0,
+                     front.host.handles.comm_world);
     front.verify.seed = seed;
 }
 
