@@ -16,48 +16,6 @@ namespace tutti::mpi {
 
 namespace {
 
-void link_state(CommState& state) {
-    const std::lock_guard lock(front.mutex_states);
-    state.next = front.states;
-    state.link = &front.states;
-    if (state.next != nullptr) state.next->link = &state.next;
-    front.states = &state;
-    front.unattached += state.is_attached ? 0 : 1;
-}
-
-// Under mutex_states.
-void unlink_state(CommState& state) {
-    *state.link = state.next;
-    if (state.next != nullptr) state.next->link = state.link;
-    front.unattached -= state.is_attached ? 0 : 1;
-}
-
-void defer_destruction(CommState& state) {
-    const std::lock_guard lock(front.mutex_states);
-    unlink_state(state);
-    state.next = front.freed.load(std::memory_order_relaxed);
-    front.freed.store(&state, std::memory_order_relaxed);
-}
-
-// One that no call uses any more; null where there is none.
-CommState* take_freed() {
-    if (front.freed.load(std::memory_order_relaxed) == nullptr) return nullptr;
-    const std::lock_guard lock(front.mutex_states);
-    CommState* before = nullptr;
-    CommState* state = front.freed.load(std::memory_order_relaxed);
-    while (state != nullptr && state->uses.load(std::memory_order_relaxed) != 0) {
-        before = state;
-        state = state->next;
-    }
-    if (state == nullptr) return nullptr;
-    if (before != nullptr) {
-        before->next = state->next;
-    } else {
-        front.freed.store(state->next, std::memory_order_relaxed);
-    }
-    return state;
-}
-
 // The members' ranks in the world; empty where one is not in it, or the host does not say.
 std::vector<int> ranks_in_world(abi::Comm comm, int size) {
     std::vector<int> ranks(static_cast<size_t>(size)), world_ranks(ranks.size());
@@ -76,46 +34,11 @@ std::vector<int> ranks_in_world(abi::Comm comm, int size) {
     return has_all ? world_ranks : std::vector<int>{};
 }
 
-// What a team says, in the job's terms.
-void note_row(FactLog& log, const CommState& state, const tutti_fact_row& told) {
-    FactRow row = row_of(told);
-    for (Fact& fact : row.facts) {
-        const uint64_t* const member = std::get_if<uint64_t>(&fact.value);
-        if (fact.unit != TUTTI_UNIT_RANK || member == nullptr) continue;
-        if (*member >= state.in_world.size()) continue;
-        fact.value = static_cast<uint64_t>(state.in_world[*member]);
-    }
-    const bool has_all = state.comm == front.host.handles.comm_world;
-    if (row.by_rank && !has_all) {
-        std::erase_if(row.facts,
-                      [](const Fact& fact) { return fact.merge == TUTTI_MERGE_SPEAKER; });
-    }
-    if (!row.facts.empty()) log.add(std::move(row));
-}
-
-// Visitors are called from C.
-struct Noting {
-    FactLog& log;
-    const CommState& state;
-};
-
-void note_facts(FactLog& log, const CommState& state) {
-    if (state.team == nullptr) return;
-    const auto note = [](void* to, const tutti_fact_row* row) {
-        const auto& noting = *static_cast<const Noting*>(to);
-        note_row(noting.log, noting.state, *row);
-    };
-    Noting noting{log, state};
-    if (tutti_team_facts(state.team, 0, note, &noting) != TUTTI_OK) log.lose();
-}
-
 // One that is in no list.
 void destroy_state(CommState* state) {
     // What is left behind the host's end has been reported.
     if (front.asked.report && !front.host.has_ended.load(std::memory_order_relaxed)) {
-        const std::lock_guard lock(front.mutex_states);
-        if (front.facts == nullptr) front.facts = new (std::nothrow) FactLog;
-        if (front.facts != nullptr) note_facts(*front.facts, *state);
+        front.communicators.keep_facts(*state);
     }
     if (state->team != nullptr) tutti_team_destroy(state->team);
     delete state;
@@ -124,7 +47,7 @@ void destroy_state(CommState* state) {
 int delete_state(uintptr_t, int, void* value, void*) {
     // A communicator of a session may outlive MPI_Finalize; its state does not.
     if (!front.active.load(std::memory_order_acquire)) return abi::kSuccess;
-    defer_destruction(*static_cast<CommState*>(value));
+    front.communicators.defer_destruction(*static_cast<CommState*>(value));
     front.generation.fetch_add(1, std::memory_order_release);
     return abi::kSuccess;
 }
@@ -174,26 +97,9 @@ void look_at(CommState& state) {
     }
 }
 
-CommState* find_unattached(abi::Comm comm) {
-    if (front.unattached.load(std::memory_order_relaxed) == 0) return nullptr;
-    const std::lock_guard lock(front.mutex_states);
-    CommState* state = front.states;
-    while (state != nullptr && (state->is_attached || !(state->comm == comm))) state = state->next;
-    return state;
-}
-
-// Without a call of the host, which would complain of a handle that is no communicator. Those that
-// were made last are freed first, as a rule, and stand first.
-CommState* find_known(abi::Comm comm) {
-    const std::lock_guard lock(front.mutex_states);
-    CommState* state = front.states;
-    while (state != nullptr && !(state->comm == comm)) state = state->next;
-    return state;
-}
-
 // Before the host deletes attributes: what becomes of this one is alike on all ranks.
 void forget(abi::Comm comm) {
-    CommState* state = find_known(comm);
+    CommState* state = front.communicators.find(comm);
     if (state == nullptr) {
         // One whose members alone are known, as a report has them counted.
         if (front.asked.report) front.generation.fetch_add(1, std::memory_order_release);
@@ -203,7 +109,7 @@ void forget(abi::Comm comm) {
         front.host.comm_delete_attr(comm, front.own.comm_key);
         return;
     }
-    defer_destruction(*state);
+    front.communicators.defer_destruction(*state);
     front.generation.fetch_add(1, std::memory_order_release);
 }
 
@@ -212,18 +118,16 @@ void forget(abi::Comm comm) {
 // is asked again in each call.
 CommState* attach_state(abi::Comm comm) {
     const HostGuard guard;
-    CommState* state = find_unattached(comm);
+    CommState* state = front.communicators.find_unattached(comm);
     if (state == nullptr) {
         auto made = std::make_unique<CommState>();
         made->comm = comm;
         look_at(*made);
         state = made.release();
-        link_state(*state);
+        front.communicators.add(*state);
     }
     if (front.host.comm_set_attr(comm, front.own.comm_key, state) == abi::kSuccess) {
-        const std::lock_guard lock(front.mutex_states);
-        state->is_attached = true;
-        --front.unattached;
+        front.communicators.set_attached(*state);
     }
     return state;
 }
@@ -237,27 +141,12 @@ std::string name_of(abi::Comm comm) {
     return {name, static_cast<size_t>(length)};
 }
 
-// The report names a reason after the communicator is gone, so reasons stay. They hold numbers and
-// may all differ: beyond a bound they are no longer told apart.
-const char* keep_reason(const std::string& reason) {
-    constexpr uint32_t kKeptMax = 32;
-    const std::lock_guard lock(front.mutex_states);
-    for (const KeptReason* one = front.reasons; one; one = one->next) {
-        if (one->text == reason) return one->text.c_str();
-    }
-    if (front.reason_count == kKeptMax) return "host: no team could be made";
-    ++front.reason_count;
-    front.reasons = new KeptReason{reason, front.reasons};
-    return front.reasons->text.c_str();
-}
-
-// Said once per kind of failure, by rank 0.
+// Said once for each kind of failure, by rank 0.
 void explain_failure(CommState& state, tutti_status status, const char* message,
                      const std::string& name) {
-    state.why = keep_reason(std::string("host: ") + message);
+    state.why = front.team_failures.keep(std::string("host: ") + message);
     if (status == TUTTI_ERR_OFF || state.rank != 0) return;
-    const uint32_t bit = 1u << (static_cast<uint32_t>(-status) & 31u);
-    if ((front.failures_said.fetch_or(bit) & bit) != 0) return;
+    if (!front.team_failures.is_first(status)) return;
     const std::string line = name + " stays with your MPI: " + message;
     print_line(line.c_str());
 }
@@ -391,29 +280,17 @@ bool create_comm_keyval() {
 FactLog gather_facts() {
     const CommState* world = attribute_of(front.host.handles.comm_world);
     if (world != nullptr && world->team != nullptr) tutti_team_finish_arrivals(world->team);
-    const std::lock_guard lock(front.mutex_states);
-    FactLog log = front.facts != nullptr ? *front.facts : FactLog{};
-    for (const CommState* state = front.states; state != nullptr; state = state->next) {
-        note_facts(log, *state);
-    }
-    return log;
+    return front.communicators.facts();
 }
 
 void destroy_freed_states() {
-    while (CommState* const state = take_freed()) destroy_state(state);
+    while (CommState* const state = front.communicators.take_freed()) destroy_state(state);
 }
 
 void destroy_leftover_states() {
     front.generation.fetch_add(1, std::memory_order_release);
     destroy_freed_states();
-    while (true) {
-        CommState* state = nullptr;
-        {
-            const std::lock_guard lock(front.mutex_states);
-            state = front.states;
-            if (state == nullptr) return;
-            unlink_state(*state);
-        }
+    while (CommState* const state = front.communicators.take_leftover()) {
         if (state->uses.load(std::memory_order_relaxed) == 0) {
             destroy_state(state);
             continue;

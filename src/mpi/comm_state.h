@@ -8,6 +8,7 @@
 
 #include "mpi/abi/abi.h"
 #include "mpi/call_memory.h"
+#include "mpi/fact_log.h"
 #include "mpi/front.h"
 #include "tutti/tutti.h"
 
@@ -63,7 +64,7 @@ class InUse {
     ~InUse() {
         --state_.uses;
         // It may have been passed over.
-        if (front.freed.load(std::memory_order_relaxed) != nullptr) ++front.generation;
+        if (front.communicators.has_freed()) ++front.generation;
     }
     InUse(const InUse&) = delete;
     InUse& operator=(const InUse&) = delete;

@@ -7,14 +7,14 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <string>
 
 #include "mpi/abi/abi.h"
+#include "mpi/communicators.h"
 #include "mpi/device/runtime_watch.h"
-#include "mpi/fact_log.h"
 #include "mpi/host_mpi.h"
 #include "mpi/presence_mail.h"
 #include "mpi/report.h"
+#include "mpi/team_failures.h"
 #include "mpi/types.h"
 #include "tutti/tutti.h"
 
@@ -86,12 +86,6 @@ struct Verification {
     VerifyCounters counters;
 };
 
-// A reason that outlives its communicator, since the report names it.
-struct KeptReason {
-    std::string text;
-    KeptReason* next;
-};
-
 // What the settings of this run ask of its calls.
 struct Asked {
     bool check = false;         // TUTTI_CHECK
@@ -122,20 +116,8 @@ struct Front {
     // may name an object that is gone, whose handle the host has given to another.
     std::atomic<uint64_t> generation{1};
 
-    std::mutex mutex;             // creation of attributes; never held while a peer is waited for
-    CommState* states = nullptr;  // all of them, under mutex_states
-    // Of those the host has not taken as attributes; written under mutex_states.
-    std::atomic<uint32_t> unattached{0};
-    // Of communicators that were freed: kept until a call may destroy them, see comm_state.h.
-    // Written under mutex_states.
-    std::atomic<CommState*> freed{nullptr};
-    // Of communicators that are gone, under mutex_states; made for the first of them.
-    FactLog* facts = nullptr;
-    KeptReason* reasons = nullptr;  // that reports name, under mutex_states
-    uint32_t reason_count = 0;
-    std::atomic<uint32_t> failures_said{0};  // bits, by status
-    std::mutex mutex_states;
-
+    Communicators communicators;
+    std::mutex mutex;  // creation of attributes; never held while a peer is waited for
     HostMpi host;
     OwnObjects own;
     World world;
@@ -144,6 +126,7 @@ struct Front {
     Presence presence;
     HostMail mail;
 
+    TeamFailures team_failures;
     device::Watch devices;
     Counts counts;
     Verification verify;
