@@ -100,7 +100,7 @@ inline bool set_microseconds(uint64_t& target, std::string_view text, uint64_t h
 
 template <tutti_collective collective>
 bool set_forced(Settings& settings, std::string_view text) {
-    return set_text(settings.forced[collective], text);
+    return set_text(settings.rules.forced[collective], text);
 }
 
 inline bool set_hosts(Settings& settings, std::string_view text) {
@@ -189,15 +189,16 @@ inline bool set_faults(Settings& settings, std::string_view text) {
 inline bool set_verify(Settings& settings, std::string_view text) {
     const size_t colon = text.find(':');
     if (colon != std::string_view::npos) {
-        const bool has_seed = set_count(settings.verify_seed, text.substr(colon + 1), UINT64_MAX);
-        if (!has_seed || settings.verify_seed == 0) return false;
+        const bool has_seed =
+            set_count(settings.watch.verify_seed, text.substr(colon + 1), UINT64_MAX);
+        if (!has_seed || settings.watch.verify_seed == 0) return false;
     }
     std::string_view share = text.substr(0, colon);
     const bool is_percentage = share.ends_with('%');
     if (is_percentage) share.remove_suffix(1);
-    if (!assign(settings.verify_share, parse_decimal(share))) return false;
-    if (is_percentage) settings.verify_share /= 100;
-    return settings.verify_share <= 1;
+    if (!assign(settings.watch.verify_share, parse_decimal(share))) return false;
+    if (is_percentage) settings.watch.verify_share /= 100;
+    return settings.watch.verify_share <= 1;
 }
 
 inline std::string shown(bool on) { return on ? "1" : "0"; }
@@ -211,8 +212,9 @@ inline std::string shown(const std::string& value) { return value; }
 inline std::string shown(const char* value) { return value; }
 
 inline std::string verify_text(const Settings& settings) {
-    const std::string share = shown(settings.verify_share);
-    return settings.verify_seed == 0 ? share : share + ":" + shown(settings.verify_seed);
+    const std::string share = shown(settings.watch.verify_share);
+    return settings.watch.verify_seed == 0 ? share
+                                           : share + ":" + shown(settings.watch.verify_seed);
 }
 inline std::string hosts_text(const Settings& settings) {
     if (settings.hosts == 0) return {};

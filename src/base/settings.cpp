@@ -34,14 +34,14 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
       "and what your MPI ran and why. full adds what was measured on each host. FILE.json writes "
       "all of it to a file. In its name %j is the job's number, %p the process of rank 0, %h its "
       "host. A second program of one `tutti run` writes FILE.2.json. See docs/tutorial.md."},
-     [](Settings& s, std::string_view v) { return set_report(s.report, v); },
-     [](const Settings& s) { return shown(s.report); }},
+     [](Settings& s, std::string_view v) { return set_report(s.watch.report, v); },
+     [](const Settings& s) { return shown(s.watch.report); }},
     {{SettingGroup::kEveryday, "TUTTI_CHECK", "--check", "0|1", "0",
       "Compares collective, root, operator, type and bytes of all ranks before each call. Where "
       "they differ, the call ends with an error and a line names the ranks. A line at the end says "
       "how many calls were compared."},
-     [](Settings& s, std::string_view v) { return assign(s.check, parse_switch(v)); },
-     [](const Settings& s) { return shown(s.check); }},
+     [](Settings& s, std::string_view v) { return assign(s.watch.check, parse_switch(v)); },
+     [](const Settings& s) { return shown(s.watch.check); }},
     {{SettingGroup::kEveryday, "TUTTI_VERIFY", "--verify", "SHARE[:SEED]", "0",
       "Your MPI runs this share of the calls too (0.01 or 1%), and Tutti compares the results. A "
       "difference is one line with all that repeats it. A line at the end says how many calls were "
@@ -52,8 +52,8 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
     {{SettingGroup::kEveryday, "TUTTI_STALL", "--stall", "SECONDS", "0 (never)",
       "After so many seconds of waiting in a collective that Tutti runs, a rank prints which ranks "
       "have not arrived, and waits on. A line at the end says how often ranks waited for so long."},
-     [](Settings& s, std::string_view v) { return assign(s.stall_s, parse_seconds(v)); },
-     [](const Settings& s) { return shown(s.stall_s); },
+     [](Settings& s, std::string_view v) { return assign(s.watch.stall_s, parse_seconds(v)); },
+     [](const Settings& s) { return shown(s.watch.stall_s); },
      "or a time, as in 100ms, 10s or 5min"},
     {{SettingGroup::kSite, "TUTTI_START_WAIT", "--start-wait", "SECONDS", "10",
       "How long MPI_Init waits for ranks that may have no Tutti. Where one does not answer in "
@@ -71,9 +71,9 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
       "allreduces may switch to a tree rooted at the last arriver, if that measured faster. auto: "
       "for that switch, and where there is a report. See docs/protocol/arrival.md."},
      [](Settings& s, std::string_view v) {
-         return assign(s.arrivals, parse_auto_on_off<ArrivalsChoice>(v));
+         return assign(s.watch.arrivals, parse_auto_on_off<ArrivalsChoice>(v));
      },
-     [](const Settings& s) { return shown_auto_on_off(s.arrivals); }},
+     [](const Settings& s) { return shown_auto_on_off(s.watch.arrivals); }},
     {{SettingGroup::kEveryday, "TUTTI_TUNE", "--tune", "off|live|live:all", "off",
       "live: at most one call in 20 tries another algorithm or your MPI's own, and the others run "
       "by the fastest so far. Algorithms that you chose stay. live:all also tries floating-point "
@@ -87,13 +87,17 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
     {{SettingGroup::kEveryday, "TUTTI_REPRODUCIBLE", "--reproducible", "0|1", "0",
       "Combines operands in rank order always: the same bits whatever the algorithm. Short "
       "reductions of many ranks take longer."},
-     [](Settings& s, std::string_view v) { return assign(s.reproducible, parse_switch(v)); },
-     [](const Settings& s) { return shown(s.reproducible); }},
+     [](Settings& s, std::string_view v) {
+         return assign(s.results.reproducible, parse_switch(v));
+     },
+     [](const Settings& s) { return shown(s.results.reproducible); }},
     {{SettingGroup::kSite, "TUTTI_HETEROGENEOUS", "--heterogeneous", "0|1", "0",
       "For hosts with different processors: each element of an allreduce is computed on one host "
       "only, so all ranks have the same bits."},
-     [](Settings& s, std::string_view v) { return assign(s.heterogeneous, parse_switch(v)); },
-     [](const Settings& s) { return shown(s.heterogeneous); }},
+     [](Settings& s, std::string_view v) {
+         return assign(s.results.heterogeneous, parse_switch(v));
+     },
+     [](const Settings& s) { return shown(s.results.heterogeneous); }},
     {{SettingGroup::kExpert, "TUTTI_WARMUP", "--warmup", "CALLS", "2",
       "How many first calls on a communicator your MPI runs, so that communicators that are used "
       "once cost nothing. Floating-point reductions and those of user operators never go there, "
@@ -104,86 +108,88 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
     {{SettingGroup::kSite, "TUTTI_MEMORY", "--memory", "BYTES", "256M",
       "Shared memory that the processes of a node may use together, for all their communicators."},
      [](Settings& s, std::string_view v) {
-         return set_bytes(s.memory_bytes, v, 64u << 10, 1ull << 40);
+         return set_bytes(s.node.memory_bytes, v, 64u << 10, 1ull << 40);
      },
-     [](const Settings& s) { return shown(s.memory_bytes); },
+     [](const Settings& s) { return shown(s.node.memory_bytes); },
      "from 64K to 1024G"},
     {{SettingGroup::kExpert, "TUTTI_CHUNK", "--chunk", "BYTES", "by team size",
       "Bytes of one chunk of a pipeline in shared memory, 1K to 16M, rounded up to 64."},
-     [](Settings& s, std::string_view v) { return set_bytes(s.chunk_bytes, v, 1024, 16u << 20); },
-     [](const Settings& s) { return s.chunk_bytes == 0 ? "" : shown(s.chunk_bytes); },
+     [](Settings& s, std::string_view v) {
+         return set_bytes(s.node.chunk_bytes, v, 1024, 16u << 20);
+     },
+     [](const Settings& s) { return s.node.chunk_bytes == 0 ? "" : shown(s.node.chunk_bytes); },
      "from 1K to 16M"},
     {{SettingGroup::kExpert, "TUTTI_LAYOUT", "--layout", "auto|flat|tree", "auto",
       "How the ranks of a node exchange short data: flat, all with all; tree, along shared caches, "
       "NUMA domains and sockets."},
      [](Settings& s, std::string_view v) {
-         return assign(s.layout, parse_word<LayoutChoice>(v, {{"auto", LayoutChoice::kAuto},
-                                                              {"flat", LayoutChoice::kFlat},
-                                                              {"tree", LayoutChoice::kTree}}));
+         return assign(s.node.layout, parse_word<LayoutChoice>(v, {{"auto", LayoutChoice::kAuto},
+                                                                   {"flat", LayoutChoice::kFlat},
+                                                                   {"tree", LayoutChoice::kTree}}));
      },
-     [](const Settings& s) { return shown(kLayouts[static_cast<size_t>(s.layout)]); }},
+     [](const Settings& s) { return shown(kLayouts[static_cast<size_t>(s.node.layout)]); }},
     {{SettingGroup::kSite, "TUTTI_SINGLE_COPY", "--single-copy", "auto|on|off|allow|xpmem", "auto",
       "Ranks of a node read large data in each other's memory. auto: where the kernel permits it "
       "and it measured faster. on: wherever it is permitted. off: never. allow: as auto, and lets "
       "all processes of the same user read this one's memory where the kernel (Yama) permits only "
       "parents. xpmem: as auto, by the kernel module XPMEM."},
      [](Settings& s, std::string_view v) {
-         return assign(s.single_copy,
+         return assign(s.node.single_copy,
                        parse_on_off_or<SingleCopyChoice>(v, {{"auto", SingleCopyChoice::kAuto},
                                                              {"allow", SingleCopyChoice::kAllow},
                                                              {"xpmem", SingleCopyChoice::kXpmem}}));
      },
      [](const Settings& s) {
-         return shown(kSingleCopyChoices[static_cast<size_t>(s.single_copy)]);
+         return shown(kSingleCopyChoices[static_cast<size_t>(s.node.single_copy)]);
      }},
     {{SettingGroup::kTest, "TUTTI_TOPOLOGY", "--topology", "SYNTHETIC", "this machine",
       "A synthetic hwloc description (\"pack:2 l3:4 core:8 pu:1\") in place of this machine."},
-     [](Settings& s, std::string_view v) { return set_text(s.topology, v); },
-     [](const Settings& s) { return shown(s.topology); }},
+     [](Settings& s, std::string_view v) { return set_text(s.node.topology, v); },
+     [](const Settings& s) { return shown(s.node.topology); }},
     {{SettingGroup::kExpert, "TUTTI_ISA", "--isa", "auto|baseline|avx2|avx512", "auto",
       "The instruction set of the reduction kernels, at most what the processor has. The bits of a "
       "result do not depend on it."},
      [](Settings& s, std::string_view v) {
-         return assign(s.isa, parse_word<IsaChoice>(v, {{"auto", IsaChoice::kAuto},
-                                                        {"baseline", IsaChoice::kBaseline},
-                                                        {"avx2", IsaChoice::kAvx2},
-                                                        {"avx512", IsaChoice::kAvx512}}));
+         return assign(s.node.isa, parse_word<IsaChoice>(v, {{"auto", IsaChoice::kAuto},
+                                                             {"baseline", IsaChoice::kBaseline},
+                                                             {"avx2", IsaChoice::kAvx2},
+                                                             {"avx512", IsaChoice::kAvx512}}));
      },
-     [](const Settings& s) { return shown(kIsas[static_cast<size_t>(s.isa)]); }},
+     [](const Settings& s) { return shown(kIsas[static_cast<size_t>(s.node.isa)]); }},
     {{SettingGroup::kExpert, "TUTTI_SPIN", "--spin", "MICROSECONDS", "20",
       "How long a waiting rank polls before it yields the processor. Where ranks outnumber cores "
       "it is 0."},
-     [](Settings& s, std::string_view v) { return set_microseconds(s.spin_us, v, 1'000'000); },
-     [](const Settings& s) { return shown(s.spin_us); },
+     [](Settings& s, std::string_view v) { return set_microseconds(s.node.spin_us, v, 1'000'000); },
+     [](const Settings& s) { return shown(s.node.spin_us); },
      "from 0 to 1000000, or a time up to 1s, as in 20us"},
     {{SettingGroup::kSite, "TUTTI_RULES", "--rules", "FILE", "built in",
       "A file of rules that choose algorithms across hosts, tried before the built-in rules. Rank "
       "0's file holds for all. See docs/formats/rules.md."},
-     [](Settings& s, std::string_view v) { return set_text(s.rules_file, v); },
-     [](const Settings& s) { return shown(s.rules_file); }},
+     [](Settings& s, std::string_view v) { return set_text(s.rules.file, v); },
+     [](const Settings& s) { return shown(s.rules.file); }},
     {{SettingGroup::kSite, "TUTTI_TUNED", "--tuned", "FILE",
       "$XDG_CONFIG_HOME/tutti/tuned*.toml, or /etc/tutti's",
       "What `tutti tune` measured on this cluster with this MPI. It counts after TUTTI_RULES and "
       "before the built-in rules. Rank 0's file holds for all. `off`: none. See "
       "docs/formats/tuned.md."},
-     [](Settings& s, std::string_view v) { return set_file_or_off(s.tuned_file, v); },
-     [](const Settings& s) { return shown(s.tuned_file); }},
+     [](Settings& s, std::string_view v) { return set_file_or_off(s.rules.tuned_file, v); },
+     [](const Settings& s) { return shown(s.rules.tuned_file); }},
     {{SettingGroup::kExpert, "TUTTI_PRICE", "--price", "auto|on|off", "auto",
       "Chooses algorithms across hosts by predicted time, where no file says otherwise. auto: "
       "measures messages after some hundred calls of a communicator, and changes the algorithm of "
       "calls without a reduction where another one is clearly faster. on: measures at the first "
       "call, and chooses for reductions too. off: does not measure. See docs/price.md."},
      [](Settings& s, std::string_view v) {
-         return assign(s.price, parse_auto_on_off<PriceChoice>(v));
+         return assign(s.rules.price, parse_auto_on_off<PriceChoice>(v));
      },
-     [](const Settings& s) { return shown_auto_on_off(s.price); }},
+     [](const Settings& s) { return shown_auto_on_off(s.rules.price); }},
     {{SettingGroup::kExpert, "TUTTI_SCRATCH", "--scratch", "BYTES", "64M",
       "Memory of one rank that an algorithm may use beside the program's buffers. Algorithms that "
       "would need more are passed over."},
      [](Settings& s, std::string_view v) {
-         return set_bytes(s.scratch_bytes, v, 64u << 10, 1ull << 40);
+         return set_bytes(s.rules.scratch_bytes, v, 64u << 10, 1ull << 40);
      },
-     [](const Settings& s) { return shown(s.scratch_bytes); },
+     [](const Settings& s) { return shown(s.rules.scratch_bytes); },
      "from 64K to 1024G"},
 });
 
@@ -222,7 +228,7 @@ constexpr auto kForcedEntries = []<size_t... i>(std::index_sequence<i...>) {
                   : std::string_view("The same for this collective (`tutti explain` wants --bytes "
                                      "1K, too).")},
           set_forced<static_cast<tutti_collective>(i)>,
-          [](const Settings& s) { return shown(s.forced[i]); }}...}};
+          [](const Settings& s) { return shown(s.rules.forced[i]); }}...}};
 }
 (std::make_index_sequence<TUTTI_COLLECTIVE_COUNT>());
 
@@ -245,28 +251,28 @@ constexpr auto kLastEntries = std::to_array<Entry>({
      [](const Settings& s) { return shown(s.command.mpi_library); }},
     {{SettingGroup::kInternal, "TUTTI_REPORT_MARK", "", "FILE", "set by `tutti run`",
       "A file that is touched when a report was given."},
-     [](Settings& s, std::string_view v) { return set_text(s.report_mark, v); },
-     [](const Settings& s) { return shown(s.report_mark); }},
+     [](Settings& s, std::string_view v) { return set_text(s.watch.report_mark, v); },
+     [](const Settings& s) { return shown(s.watch.report_mark); }},
     {{SettingGroup::kInternal, "TUTTI_RULES_TEXT", "", "RULES", "read from TUTTI_RULES",
       "The rules that rank 0 read, as it sends them to all ranks."},
-     [](Settings& s, std::string_view v) { return set_text(s.rules_text, v); },
-     [](const Settings& s) { return shown(s.rules_text); }},
+     [](Settings& s, std::string_view v) { return set_text(s.rules.text, v); },
+     [](const Settings& s) { return shown(s.rules.text); }},
     {{SettingGroup::kInternal, "TUTTI_SITE_NAMES", "", "NAMES", "read from the site's file",
       "The settings of rank 0 that its site gives (docs/formats/settings.md)."},
-     [](Settings& s, std::string_view v) { return set_text(s.site_names, v); },
-     [](const Settings& s) { return shown(s.site_names); }},
+     [](Settings& s, std::string_view v) { return set_text(s.site.names, v); },
+     [](const Settings& s) { return shown(s.site.names); }},
     {{SettingGroup::kInternal, "TUTTI_SITE_OFF", "", "REASON", "read from the site's file",
       "Why rank 0's site wants your MPI to run everything."},
-     [](Settings& s, std::string_view v) { return set_text(s.site_off, v); },
-     [](const Settings& s) { return shown(s.site_off); }},
+     [](Settings& s, std::string_view v) { return set_text(s.site.off, v); },
+     [](const Settings& s) { return shown(s.site.off); }},
     {{SettingGroup::kInternal, "TUTTI_TUNED_NAME", "", "FILE|off", "found by rank 0",
       "The tuned file that rank 0 took."},
-     [](Settings& s, std::string_view v) { return set_text(s.tuned_name, v); },
-     [](const Settings& s) { return shown(s.tuned_name); }},
+     [](Settings& s, std::string_view v) { return set_text(s.rules.tuned_name, v); },
+     [](const Settings& s) { return shown(s.rules.tuned_name); }},
     {{SettingGroup::kInternal, "TUTTI_TUNED_TEXT", "", "RULES", "read by rank 0",
       "What rank 0 read in it, as it sends it to all ranks."},
-     [](Settings& s, std::string_view v) { return set_text(s.tuned_text, v); },
-     [](const Settings& s) { return shown(s.tuned_text); }},
+     [](Settings& s, std::string_view v) { return set_text(s.rules.tuned_text, v); },
+     [](const Settings& s) { return shown(s.rules.tuned_text); }},
 });
 
 constexpr auto kEntries = [] {
@@ -335,7 +341,7 @@ std::string idle_on_one_host(std::span<const std::string> entries) {
         std::to_array<std::string_view>({"TUTTI_PRICE", "TUTTI_FAULTS", "TUTTI_SCRATCH"});
     const auto settings = parse_settings(entries);
     if (!settings) return {};
-    const auto of_site = split(settings.value().site_names, ',');
+    const auto of_site = split(settings.value().site.names, ',');
     std::string idle;
     for (const Entry& entry : kEntries) {
         const std::string_view name = entry.doc.variable;
@@ -387,7 +393,7 @@ Result<Settings> parse_settings(std::span<const std::string> entries) {
     for (const std::string_view text : entries) {
         if (const auto done = apply(settings, text); !done) return done.error();
     }
-    if (!settings.site_off.empty()) settings.on = false;
+    if (!settings.site.off.empty()) settings.on = false;
     return settings;
 }
 

@@ -99,69 +99,97 @@ struct CommandSettings {
     std::string mpi_library;  // `tutti bench`: the host MPI's libmpi
 };
 
-struct Settings {
-    bool on = true;
+// What a run says of itself, and what is watched for that.
+struct WatchSettings {
     std::string report;       // empty: none; "1": a table; else a file for JSON
     std::string report_mark;  // internal: a file that says that a report was given
     bool check = false;
+    double stall_s = 0;        // 0: never
     double verify_share = 0;   // of the calls, run by the host too; 0: none
     uint64_t verify_seed = 0;  // which calls; 0: drawn for each run
-    double stall_s = 0;        // 0: never
-    double start_wait_s = 10;  // read by each process itself, before ranks can tell each other
     ArrivalsChoice arrivals = ArrivalsChoice::kAuto;
-    TuneChoice tune = TuneChoice::kOff;
-    // When ranks come to their calls is looked at; not where calls are watched, which each rank
-    // then has to find as the program made them.
-    [[nodiscard]] bool watches_arrivals() const {
-        if (watches_calls()) return false;
-        if (tunes_live()) return true;
-        if (arrivals == ArrivalsChoice::kAuto) return !report.empty();
-        return arrivals == ArrivalsChoice::kOn;
-    }
-    // Calls may run otherwise since ranks come late. Live tuning tries that itself.
-    [[nodiscard]] bool may_follow_arrivals() const {
-        return arrivals != ArrivalsChoice::kOff && !tunes_live() && !watches_calls();
-    }
-    [[nodiscard]] bool tunes_live() const { return tune != TuneChoice::kOff && !watches_calls(); }
     // Calls are compared, or those who come late are named.
     [[nodiscard]] bool watches_calls() const { return check || stall_s > 0; }
-    uint64_t chunk_bytes = 0;              // 0: chosen by team size
-    uint64_t memory_bytes = 256ull << 20;  // of shared memory, per node
-    uint64_t warmup_calls = 2;
+};
+
+// What holds of results, whatever runs a call.
+struct ResultSettings {
     bool reproducible = false;
     bool heterogeneous = false;
+};
+
+// The ranks of a node with each other.
+struct NodeSettings {
+    uint64_t chunk_bytes = 0;              // 0: chosen by team size
+    uint64_t memory_bytes = 256ull << 20;  // of shared memory, per node
     LayoutChoice layout = LayoutChoice::kAuto;
     IsaChoice isa = IsaChoice::kAuto;
     SingleCopyChoice single_copy = SingleCopyChoice::kAuto;
     std::string topology;  // empty: this machine; else a synthetic description for hwloc
     uint64_t spin_us = 20;
-    std::string rules_file;  // empty: the built-in rules alone
-    std::string site_names;  // internal: which of these the site gave
-    std::string site_off;    // internal: why the site wants everything off, or empty
-    std::string rules_text;  // internal: what rank 0 read in rules_file
+};
+
+// What chooses the algorithms of a call.
+struct RulesSettings {
+    std::string file;        // empty: the built-in rules alone
+    std::string text;        // internal: what rank 0 read in it
     std::string tuned_file;  // empty: found by itself; "off": none
     std::string tuned_name;  // internal: which one rank 0 took; "off": none
     std::string tuned_text;  // internal: what rank 0 read in it
     PriceChoice price = PriceChoice::kAuto;
     uint64_t scratch_bytes = 64ull << 20;  // of one rank, for the plans of one team
     std::array<std::string, TUTTI_COLLECTIVE_COUNT>
-        forced;                  // by tutti_collective: an algorithm, "host", or empty
+        forced;  // by tutti_collective: an algorithm, "host", or empty
+};
+
+// Of rank 0's site.
+struct SiteSettings {
+    std::string names;  // internal: which settings it gave
+    std::string off;    // internal: why it wants everything off, or empty
+};
+
+struct Settings {
+    bool on = true;
+    double start_wait_s = 10;  // read by each process itself, before ranks can tell each other
+    uint64_t warmup_calls = 2;
+    TuneChoice tune = TuneChoice::kOff;
+    WatchSettings watch;
+    ResultSettings results;
+    NodeSettings node;
+    RulesSettings rules;
+    SiteSettings site;
     uint64_t hosts = 0;          // pretended ones; 0: none
     bool hosts_in_turn = false;  // rank r on pretended host r modulo hosts, not in blocks
     McastSettings mcast;
     NetworkChoices networks = all_off();  // by number
-    // Whether teams across hosts are to have it. Pretended hosts have no need of it, except for
-    // tests.
-    [[nodiscard]] bool wants_network(size_t number) const {
-        return networks[number] == NetworkChoice::kOn ||
-               (networks[number] == NetworkChoice::kAuto && hosts == 0);
-    }
     VerbsSettings verbs;
     FaultPlan faults;
     std::string faults_text;  // as it was given
     CommandSettings command;
     // A line for each variable that is none of these; it has no effect.
     std::vector<std::string> unknown;
+
+    // When ranks come to their calls is looked at; not where calls are watched, which each rank
+    // then has to find as the program made them.
+    [[nodiscard]] bool watches_arrivals() const {
+        if (watch.watches_calls()) return false;
+        if (tunes_live()) return true;
+        if (watch.arrivals == ArrivalsChoice::kAuto) return !watch.report.empty();
+        return watch.arrivals == ArrivalsChoice::kOn;
+    }
+    // Calls may run otherwise since ranks come late. Live tuning tries that itself.
+    [[nodiscard]] bool may_follow_arrivals() const {
+        return watch.arrivals != ArrivalsChoice::kOff && !tunes_live() && !watch.watches_calls();
+    }
+    [[nodiscard]] bool tunes_live() const {
+        return tune != TuneChoice::kOff && !watch.watches_calls();
+    }
+    // Whether teams across hosts are to have it. Pretended hosts have no need of it, except for
+    // tests.
+    [[nodiscard]] bool wants_network(size_t number) const {
+        return networks[number] == NetworkChoice::kOn ||
+               (networks[number] == NetworkChoice::kAuto && hosts == 0);
+    }
 };
 
 // For whom a setting is, in the order of the documentation.

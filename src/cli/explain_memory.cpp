@@ -39,7 +39,7 @@ void print_memory(const explain::Scenario& scenario, const topo::Placement& plac
     fmt::print("\nmemory of this communicator, one call of it under way at a time:\n");
     if (ranks > 1) {
         const size_t slice = slice_bytes(scenario.settings, ranks);
-        const bool has_room = slice <= scenario.settings.memory_bytes;
+        const bool has_room = slice <= scenario.settings.node.memory_bytes;
         print_part(slice, fmt::format("of a node, shared by {} ranks: flags and rings at most{}",
                                       ranks, has_room ? "" : "; beyond TUTTI_MEMORY"));
         shared += slice;

@@ -196,14 +196,15 @@ FactRow fabric_facts() {
 
 // Those that MPI_Init would look at, in its order; which one fits, the MPI decides.
 FactRow tuned_facts(const Settings& settings) {
-    if (settings.tuned_file == "off") return one_fact("tuned", "file", "none, by TUTTI_TUNED");
+    if (settings.rules.tuned_file == "off")
+        return one_fact("tuned", "file", "none, by TUTTI_TUNED");
     const auto search = site::tuned_search(settings, getenv("XDG_CONFIG_HOME"), getenv("HOME"));
-    std::vector<std::string> files{settings.tuned_file};
-    if (settings.tuned_file.empty()) files = site::tuned_files(search);
+    std::vector<std::string> files{settings.rules.tuned_file};
+    if (settings.rules.tuned_file.empty()) files = site::tuned_files(search);
     FactRow row = titled("tuned");
     for (const std::string& file : files) {
         Settings of_file;
-        of_file.tuned_file = file;
+        of_file.rules.tuned_file = file;
         const auto tuned = select::load_tuned(of_file);
         if (!tuned) {
             row.add("broken", tuned.error().message);
@@ -221,8 +222,8 @@ FactRow tuned_facts(const Settings& settings) {
 // What a person should know before a run; empty where all is on.
 FactRow left_to_your_mpi(const Settings& settings) {
     FactRow row = titled("left to your MPI");
-    if (!settings.site_off.empty()) {
-        row.add("everything", settings.site_off);
+    if (!settings.site.off.empty()) {
+        row.add("everything", settings.site.off);
     } else if (!settings.on) {
         row.add("everything", "by TUTTI=off");
     }
@@ -266,7 +267,7 @@ int info_main(std::span<const std::string> words) {
     }
     print_facts(build_facts());
     print_facts(machine::processor_facts(settings.value().mcast));
-    print_facts(machine::memory_facts(settings.value().single_copy));
+    print_facts(machine::memory_facts(settings.value().node.single_copy));
     for (const FactRow& row : machine::network_facts(settings.value())) print_facts(row);
     print_facts(machine::speed_facts(settings.value()));
     print_facts(library_facts());

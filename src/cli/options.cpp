@@ -191,8 +191,8 @@ Result<RunArguments> parse_run_arguments(std::span<const std::string> arguments,
 
 Result<Done> check_settings(const Settings& settings) {
     if (const auto rules = select::load_rules(settings); !rules) return rules.error();
-    if (settings.topology.empty()) return Done{};
-    const auto topology = topo::read_node_topology(settings.topology);
+    if (settings.node.topology.empty()) return Done{};
+    const auto topology = topo::read_node_topology(settings.node.topology);
     if (topology) return Done{};
     return Error{ErrorCode::kArgument, "TUTTI_TOPOLOGY: " + topology.error().message};
 }

@@ -170,8 +170,8 @@ Result<std::string> prepare_report(RunArguments& arguments, const ReportMark& ma
                    "tutti: no temporary directory ({}): if no report comes, nothing will be said\n",
                    mark.problem());
     }
-    if (is_table(arguments.settings.report)) return std::string();
-    auto file = report_file(arguments.settings.report);
+    if (is_table(arguments.settings.watch.report)) return std::string();
+    auto file = report_file(arguments.settings.watch.report);
     if (file) set_entry(arguments.entries, "TUTTI_REPORT", file.value());
     return file;
 }
@@ -244,13 +244,13 @@ int run_main(std::span<const std::string> words) {
                 : fmt::format("; for a value of {0} write {0}={1}", run.last_switch, word);
         return complain(fmt::format("{}: no such program{}", word, hint), kNotFoundStatus);
     }
-    const bool reports = run.settings.on && !run.settings.report.empty();
-    if (!reports && !run.settings.report.empty()) {
+    const bool reports = run.settings.on && !run.settings.watch.report.empty();
+    if (!reports && !run.settings.watch.report.empty()) {
         if (is_first_rank()) fmt::print(stderr, "tutti: no report: TUTTI=off\n");
         set_entry(run.entries, "TUTTI_REPORT", "0");  // the ranks need not say it again
     }
-    if (reports && !is_table(run.settings.report)) {
-        const auto file = report_file(run.settings.report);
+    if (reports && !is_table(run.settings.watch.report)) {
+        const auto file = report_file(run.settings.watch.report);
         if (!file) return complain(file.error().message);
     }
     // The surest way. What else the site says is for rank 0, whose host may have another file.

@@ -96,13 +96,13 @@ Result<Done> read_settings(const CommandLine& command_line,
     scenario.settings = std::move(settings.value());
     if (const auto checked = check_settings(scenario.settings); !checked) return checked.error();
     if (const std::string* file = command_line.find("--rules")) {
-        scenario.settings.rules_file = *file;
-        scenario.settings.rules_text.clear();
+        scenario.settings.rules.file = *file;
+        scenario.settings.rules.text.clear();
     }
     if (const std::string* file = command_line.find("--tuned")) {
-        scenario.settings.tuned_file = *file;
-        scenario.settings.tuned_name.clear();
-        scenario.settings.tuned_text.clear();
+        scenario.settings.rules.tuned_file = *file;
+        scenario.settings.rules.tuned_name.clear();
+        scenario.settings.rules.tuned_text.clear();
     }
     if (const std::string* mpi = command_line.find("--mpi")) {
         const auto& known = select::kHostMpiNames;

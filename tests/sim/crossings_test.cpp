@@ -28,7 +28,7 @@ constexpr uint32_t kCacheRanks = 8;
 
 simulate::SimTeam fat_team() {
     Settings settings;
-    settings.topology = "pack:2 numa:4 l3:2 core:8";
+    settings.node.topology = "pack:2 numa:4 l3:2 core:8";
     const std::vector<topo::CpuSet> cpus(kRanks);
     return {.ranks = kRanks,
             .chunk_bytes = kChunkBytes,

@@ -33,13 +33,13 @@ node::Call node_call(const Scenario& scenario, uint64_t bytes) {
 node::Layout make_layout(const Scenario& scenario, std::string& where) {
     Settings settings = scenario.settings;
     const topo::CpuSet cpus = topo::affinity();
-    if (!settings.topology.empty()) {
+    if (!settings.node.topology.empty()) {
         where = "TUTTI_TOPOLOGY";
     } else if (cpus.count() >= scenario.ranks) {
         where = "this machine";
     } else {
         where = "a core for each, which all share a cache; TUTTI_TOPOLOGY says what else";
-        settings.topology = "core:1";
+        settings.node.topology = "core:1";
     }
     return bootstrap::tree_layout(bootstrap::encode_tree(
         bootstrap::rank_groups(settings, std::vector<topo::CpuSet>(scenario.ranks, cpus)),
@@ -47,7 +47,7 @@ node::Layout make_layout(const Scenario& scenario, std::string& where) {
 }
 
 std::string meet(const Scenario& scenario, node::Layout& layout) {
-    const bool is_told = scenario.settings.layout != LayoutChoice::kAuto;
+    const bool is_told = scenario.settings.node.layout != LayoutChoice::kAuto;
     const std::string limit = fmt::format(
         "{} {} ranks", scenario.ranks > bootstrap::kFlatRanksMax ? "more than" : "up to",
         bootstrap::kFlatRanksMax);
@@ -61,8 +61,8 @@ std::string meet(const Scenario& scenario, node::Layout& layout) {
 
 node::TuningLimits limits_of(const Settings& settings, bool can_read, uint32_t ranks) {
     return {.piece_bytes_max = bootstrap::piece_bytes_max(settings),
-            .has_single = can_read && settings.single_copy != SingleCopyChoice::kOff,
-            .is_always_single = settings.single_copy == SingleCopyChoice::kOn,
+            .has_single = can_read && settings.node.single_copy != SingleCopyChoice::kOff,
+            .is_always_single = settings.node.single_copy == SingleCopyChoice::kOn,
             .ranks = ranks,
             .is_flat = !bootstrap::wants_tree(settings, ranks, false)};
 }
@@ -144,15 +144,15 @@ NodeSide node_side(const Scenario& scenario, uint64_t bytes,
         team.slice.geometry =
             bootstrap::choose_geometry(scenario.settings, scenario.ranks, team.tuning, 0);
         const size_t needed = team.slice.geometry.slice_bytes;
-        if (needed > scenario.settings.memory_bytes) {
-            side.obstacle =
-                fmt::format("{} of shared memory for this communicator, TUTTI_MEMORY allows {}",
-                            format_bytes(needed), format_bytes(scenario.settings.memory_bytes));
+        if (needed > scenario.settings.node.memory_bytes) {
+            side.obstacle = fmt::format(
+                "{} of shared memory for this communicator, TUTTI_MEMORY allows {}",
+                format_bytes(needed), format_bytes(scenario.settings.node.memory_bytes));
         } else if (node::find(scenario.collective, "tree")) {
             side.meeting = meet(scenario, team.layout);
         }
     }
-    team.rank_order = scenario.settings.reproducible;
+    team.rank_order = scenario.settings.results.reproducible;
     side.call = node_call(scenario, bytes);
     return side;
 }

@@ -40,7 +40,7 @@ sched::Shape Scenario::shape(uint64_t bytes) const {
     shape.root = root;
     shape.bytes = bytes;
     shape.is_commutative = is_commutative;
-    shape.is_computed_once = settings.heterogeneous && collective == TUTTI_ALLREDUCE;
+    shape.is_computed_once = settings.results.heterogeneous && collective == TUTTI_ALLREDUCE;
     shape.networks = networks();
     shape.has_multicast = has_multicast && hosts > 1;
     if (is_reduction(collective)) {

@@ -91,8 +91,8 @@ int try_siblings(bool opens) {
 }  // namespace
 
 std::string sibling_memory_obstacle(const Settings& settings) {
-    if (settings.single_copy == SingleCopyChoice::kOff) return "TUTTI_SINGLE_COPY=off";
-    const bool allows = settings.single_copy == SingleCopyChoice::kAllow;
+    if (settings.node.single_copy == SingleCopyChoice::kOff) return "TUTTI_SINGLE_COPY=off";
+    const bool allows = settings.node.single_copy == SingleCopyChoice::kAllow;
     const int failure = try_siblings(allows);
     if (failure == 0) return {};
     std::array<char, 160> text{};

@@ -71,7 +71,7 @@ class OnProcessor {
 
 // A process may always read itself, unless the system call is denied altogether.
 std::shared_ptr<arena::ProcessMemory> own_memory(const Settings& settings) {
-    if (settings.single_copy == SingleCopyChoice::kOff) return nullptr;
+    if (settings.node.single_copy == SingleCopyChoice::kOff) return nullptr;
     auto memory = std::make_shared<arena::ProcessMemory>(std::vector<pid_t>(kPairRanks, getpid()));
     const uint64_t there = 1;
     uint64_t here = 0;

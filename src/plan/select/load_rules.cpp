@@ -22,17 +22,18 @@ using ForcedByCollective = std::array<std::optional<Forced>, TUTTI_COLLECTIVE_CO
 // What TUTTI_ALLREDUCE and its like hold; it must not contradict TUTTI_REPRODUCIBLE.
 Result<ForcedByCollective> parse_all_forced(const Settings& settings) {
     ForcedByCollective all;
-    for (size_t i = 0; i < settings.forced.size(); ++i) {
-        if (settings.forced[i].empty()) continue;
+    for (size_t i = 0; i < settings.rules.forced.size(); ++i) {
+        if (settings.rules.forced[i].empty()) continue;
         const auto collective = static_cast<tutti_collective>(i);
         const auto fault = [&](const std::string& what) {
             return Error{ErrorCode::kArgument, std::string(forced_variable(collective)) + "=" +
-                                                   printable(settings.forced[i]) + ": " + what};
+                                                   printable(settings.rules.forced[i]) + ": " +
+                                                   what};
         };
-        auto forced = parse_forced(collective, settings.forced[i]);
+        auto forced = parse_forced(collective, settings.rules.forced[i]);
         if (!forced) return fault(forced.error().message);
         const std::string& name = forced.value().algorithm;
-        if (settings.reproducible && is_reduction(collective) &&
+        if (settings.results.reproducible && is_reduction(collective) &&
             name != algo::left_fold(collective).name && name != kNodeLevel) {
             return fault("under TUTTI_REPRODUCIBLE only " +
                          std::string(algo::left_fold(collective).name) + " may run");
@@ -58,14 +59,14 @@ Result<std::optional<Rules>> own_rules(const Settings& settings) {
         if (!rules) return rules.error();
         return std::optional(std::move(rules.value()));
     };
-    if (!settings.rules_text.empty()) {
-        return parsed(settings.rules_text,
-                      settings.rules_file.empty() ? "TUTTI_RULES_TEXT" : settings.rules_file);
+    if (!settings.rules.text.empty()) {
+        return parsed(settings.rules.text,
+                      settings.rules.file.empty() ? "TUTTI_RULES_TEXT" : settings.rules.file);
     }
-    if (settings.rules_file.empty()) return std::optional<Rules>();
-    const auto text = read_file(settings.rules_file, "rules");
+    if (settings.rules.file.empty()) return std::optional<Rules>();
+    const auto text = read_file(settings.rules.file, "rules");
     if (!text) return text.error();
-    return parsed(text.value(), settings.rules_file);
+    return parsed(text.value(), settings.rules.file);
 }
 
 Result<Rules> rules_of(const Settings& settings) {
@@ -112,12 +113,13 @@ Result<Rules> parse_tuned(std::string_view text, std::string file_name) {
 }
 
 Result<std::optional<Rules>> load_tuned(const Settings& settings) {
-    std::string name = settings.tuned_name;
-    std::string text = settings.tuned_text;
+    std::string name = settings.rules.tuned_name;
+    std::string text = settings.rules.tuned_text;
     if (text.empty()) {
-        const bool is_named = !settings.tuned_file.empty() && settings.tuned_file != "off";
+        const bool is_named =
+            !settings.rules.tuned_file.empty() && settings.rules.tuned_file != "off";
         if (!name.empty() || !is_named) return std::optional<Rules>();
-        name = settings.tuned_file;
+        name = settings.rules.tuned_file;
         auto read = read_file(name, "tuned");
         if (!read) return read.error();
         text = std::move(read.value());

@@ -34,7 +34,7 @@ uint64_t ratio_permille(uint64_t one, uint64_t other) {
 }
 
 bool puts_measured_first(const Settings& settings, const Rules& rules) {
-    return settings.price == PriceChoice::kOn || !rules.preset().empty();
+    return settings.rules.price == PriceChoice::kOn || !rules.preset().empty();
 }
 
 }  // namespace
@@ -44,13 +44,13 @@ std::string speed_text(const sched::Speed& speed) {
 }
 
 bool admits_measured(const Settings& settings, const Rules& rules) {
-    if (settings.price == PriceChoice::kOff) return false;
+    if (settings.rules.price == PriceChoice::kOff) return false;
     if (rules.parameters() && rules.preset().empty()) return false;
     return rules.has_built_in_after() || rules.source() == Rules::built_in().source();
 }
 
 bool admits_measured(const Settings& settings, const Rules& rules, tutti_collective collective) {
-    if (settings.price != PriceChoice::kOn && is_reduction(collective)) return false;
+    if (settings.rules.price != PriceChoice::kOn && is_reduction(collective)) return false;
     return admits_measured(settings, rules);
 }
 

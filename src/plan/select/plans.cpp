@@ -250,7 +250,7 @@ Result<uint32_t> Plans::number_of(Forced forced) {
 // Measured ones count here also where they choose nothing else, as for ways().
 std::optional<uint64_t> Plans::follows_from(sched::Shape shape, const Circumstances& now) const {
     shape.sizes_are_compared = true;
-    const bool may_measure = grounds_.settings.price != PriceChoice::kOff;
+    const bool may_measure = grounds_.settings.rules.price != PriceChoice::kOff;
     Prices* const prices = prices_       ? &*prices_
                            : may_measure ? prices_by_speed(shape.message_speed)
                                          : nullptr;

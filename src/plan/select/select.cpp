@@ -76,9 +76,9 @@ std::string obstacle(const algo::Algorithm& algorithm, const algo::Tuning& tunin
     if (!what.empty()) return name + " " + std::string(what);
     const uint64_t bytes =
         algo::plan_scratch_bytes(algorithm, question.shape, question.placement, tuning);
-    if (bytes <= question.settings.scratch_bytes) return {};
+    if (bytes <= question.settings.rules.scratch_bytes) return {};
     return name + " takes " + format_bytes(bytes) + " of scratch, and TUTTI_SCRATCH is " +
-           format_bytes(question.settings.scratch_bytes);
+           format_bytes(question.settings.rules.scratch_bytes);
 }
 
 // The same of the node level's.
@@ -100,10 +100,10 @@ Choice node_choice(const node::Algorithm* algorithm, std::string reason) {
 std::string host_obstacle(const Settings& settings, std::string_view host_mpi,
                           tutti_collective collective) {
     if (host_mpi.empty()) return "there is no MPI below Tutti";
-    if (settings.reproducible && is_reduction(collective)) {
+    if (settings.results.reproducible && is_reduction(collective)) {
         return "your MPI is not TUTTI_REPRODUCIBLE";
     }
-    if (settings.heterogeneous && collective == TUTTI_ALLREDUCE) {
+    if (settings.results.heterogeneous && collective == TUTTI_ALLREDUCE) {
         return "your MPI may compute on several hosts (TUTTI_HETEROGENEOUS)";
     }
     return {};
@@ -114,8 +114,8 @@ std::string host_obstacle(const Question& question) {
 
 // Why a rule may not hand the call to the host MPI, which nobody watches, or an empty text.
 std::string handing_back_obstacle(const Question& question) {
-    if (question.settings.check) return "TUTTI_CHECK compares what Tutti runs";
-    if (question.settings.stall_s > 0) return "TUTTI_STALL watches what Tutti runs";
+    if (question.settings.watch.check) return "TUTTI_CHECK compares what Tutti runs";
+    if (question.settings.watch.stall_s > 0) return "TUTTI_STALL watches what Tutti runs";
     return host_obstacle(question);
 }
 
@@ -331,7 +331,7 @@ Result<Choice> as_users(Result<Choice> choice) {
 
 bool may_hand_back(const Grounds& grounds, tutti_collective collective) {
     const std::string_view host = grounds.host_mpi ? grounds.host_mpi : "";
-    return !grounds.settings.watches_calls() &&
+    return !grounds.settings.watch.watches_calls() &&
            host_obstacle(grounds.settings, host, collective).empty();
 }
 

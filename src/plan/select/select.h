@@ -88,7 +88,7 @@ struct Question {
 
     [[nodiscard]] bool is_on_one_host() const { return placement.nodes() == 1; }
     [[nodiscard]] bool is_reproducible() const {
-        return settings.reproducible && is_reduction(shape.collective);
+        return settings.results.reproducible && is_reduction(shape.collective);
     }
 };
 

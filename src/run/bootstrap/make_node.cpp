@@ -221,7 +221,7 @@ void NodeMaker::prepare(node::Team& node, uint32_t track) {
             *from = std::max<uint64_t>(*from, kLeast);
         }
     }
-    node.rank_order = context_.settings().reproducible;
+    node.rank_order = context_.settings().results.reproducible;
     node::prepare(node);
 }
 

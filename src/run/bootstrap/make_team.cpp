@@ -123,7 +123,7 @@ Report TeamMaker::prepare() {
     nodes_.reserve(params_.size);
     const uint32_t requests = std::max(params_.requests, 1u);
     team_ = std::make_unique<engine::Team>(context_, params_, requests,
-                                           context_.settings().check && params_.size > 1);
+                                           context_.settings().watch.check && params_.size > 1);
     const Settings& settings = context_.settings();
     if (settings.watches_arrivals() && params_.size > 1) {
         engine::Sampler& sampler = team_->sample();
@@ -314,7 +314,7 @@ void TeamMaker::await_speed() {
 Report TeamMaker::make_multicast() {
     engine::InterNode& inter_node = *inter_node_;
     const Settings& settings = context_.settings();
-    const bool may_try = wants_multicast(settings) && !settings.watches_calls();
+    const bool may_try = wants_multicast(settings) && !settings.watch.watches_calls();
     if (params_.multicast_later && may_try) {
         team_->agenda().add(std::make_unique<MulticastDuty>(*team_));
     }
@@ -344,7 +344,7 @@ Report TeamMaker::attach() {
         nodes.push_back(has_nodes ? &node : nullptr);
     }
     inter_node.attach(nodes);
-    const size_t card_bytes = context_.settings().check ? sizeof(engine::CallCard) : 0;
+    const size_t card_bytes = context_.settings().watch.check ? sizeof(engine::CallCard) : 0;
     Result<Done> planned = Done{};
     for (uint32_t number = 0; planned && number < tracks(); ++number) {
         planned = inter_node.track(number).plan_helpers(card_bytes);
@@ -403,7 +403,7 @@ Result<Done> TeamMaker::make_across() {
 
 void TeamMaker::finish() {
     engine::WaitPolicy& policy = team_->members().policy;
-    policy.spin_ns = context_.settings().spin_us * 1000;
+    policy.spin_ns = context_.settings().node.spin_us * 1000;
     policy.is_crowded = is_crowded_;
     for (uint32_t number = 0; is_crowded_ && number < tracks(); ++number) {
         team_->members().node_of(number).single_copy.patience_polls = 0;
@@ -412,7 +412,7 @@ void TeamMaker::finish() {
     policy.sleeps = is_crowded_ && has_many_sessions_ && is_alone;
     policy.naps = is_crowded_ && !is_alone;
     // More than thirty years would not fit.
-    policy.stall_ns = static_cast<uint64_t>(std::min(context_.settings().stall_s, 1e9) * 1e9);
+    policy.stall_ns = static_cast<uint64_t>(std::min(context_.settings().watch.stall_s, 1e9) * 1e9);
 }
 
 // Of a team that comes to nothing since messages failed, some may still be under way.

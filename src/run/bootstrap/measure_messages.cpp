@@ -117,8 +117,8 @@ Result<sched::Speed> MessageTrial::find_out() {
 // Pretended hosts are one, except for tests. Who is to be told of ranks that call other things, or
 // come late, is told so in every call.
 bool may_measure(const Settings& settings, const select::Rules& rules) {
-    if (settings.watches_calls() || !select::admits_measured(settings, rules)) return false;
-    return settings.price == PriceChoice::kOn || settings.hosts == 0;
+    if (settings.watch.watches_calls() || !select::admits_measured(settings, rules)) return false;
+    return settings.rules.price == PriceChoice::kOn || settings.hosts == 0;
 }
 
 SpeedDuty::SpeedDuty(engine::Team& team, std::vector<uint64_t> nodes)

@@ -14,7 +14,7 @@ bool wants_multicast(const Settings& settings) {
 bool may_wait_for_multicast(const Settings& settings, const select::Rules& rules) {
     if (settings.mcast.choice != McastChoice::kAuto) return false;
     // Who is to be told of ranks that call other things, or come late, is told so in every call.
-    if (settings.watches_calls()) return false;
+    if (settings.watch.watches_calls()) return false;
     for (int i = 0; i < TUTTI_COLLECTIVE_COUNT; ++i) {
         const auto collective = static_cast<tutti_collective>(i);
         const select::Forced* forced = rules.forced(collective);

@@ -41,7 +41,7 @@ std::shared_ptr<node::PeerMemory> best_memory(engine::Context& context,
 template <class Stepping>
 void wait_for(engine::Context& context, Stepping step_once) {
     engine::WaitPolicy policy;
-    policy.spin_ns = context.settings().spin_us * 1000;
+    policy.spin_ns = context.settings().node.spin_us * 1000;
     engine::Waiter waiter(policy, context.clock());
     for (Step step = step_once(); step != Step::kDone; step = step_once()) {
         if (step == Step::kAdvanced) {
@@ -67,7 +67,7 @@ void exchange(engine::Context& context, node::Team& team, const T& mine, std::ve
 }
 
 std::string reading_obstacle(const Settings& settings, std::span<const NodeMember> members) {
-    if (settings.single_copy == SingleCopyChoice::kOff) return "TUTTI_SINGLE_COPY=off";
+    if (settings.node.single_copy == SingleCopyChoice::kOff) return "TUTTI_SINGLE_COPY=off";
     if (members.size() > node::kReadersMax) return "more ranks than an offer counts";
     const uint64_t space = members[0].process.pid_space;
     const bool share_it = std::all_of(members.begin(), members.end(), [&](const NodeMember& one) {
@@ -94,13 +94,13 @@ void forbid_reading(NodeFacts& facts, const node::Denial& denial, const Settings
                   denial.of);
     facts.can_read = false;
     arena::tell_denial(facts.no_single_copy, read.data(), denial.failure,
-                       settings.single_copy == SingleCopyChoice::kAllow);
+                       settings.node.single_copy == SingleCopyChoice::kAllow);
 }
 
 node::TuningLimits tuning_limits(const Settings& settings, bool can_read) {
     return {.piece_bytes_max = piece_bytes_max(settings),
             .has_single = can_read,
-            .is_always_single = settings.single_copy == SingleCopyChoice::kOn};
+            .is_always_single = settings.node.single_copy == SingleCopyChoice::kOn};
 }
 
 node::TuningLimits tuning_limits(const Settings& settings, bool can_read, const node::Team& team) {
@@ -143,7 +143,7 @@ FactFinder::~FactFinder() = default;
 
 // By a random number in this function's own memory.
 void FactFinder::try_reading(NodeFacts& facts) {
-    if (context_.settings().single_copy == SingleCopyChoice::kAllow) arena::allow_readers();
+    if (context_.settings().node.single_copy == SingleCopyChoice::kAllow) arena::allow_readers();
     const uint64_t token = arena::random_token();
     exchange(context_, team_, Place{reinterpret_cast<uint64_t>(&token), token}, places_);
     node::Denial mine;
@@ -183,7 +183,7 @@ NodeFacts FactFinder::run() {
 }
 
 bool wants_facts(const Settings& settings, bool is_crowded) {
-    return !is_crowded || settings.single_copy == SingleCopyChoice::kOn;
+    return !is_crowded || settings.node.single_copy == SingleCopyChoice::kOn;
 }
 
 node::Tuning tuning_of(const NodeFacts& facts, const Settings& settings, uint32_t ranks) {
@@ -202,7 +202,7 @@ void apply(const NodeFacts& facts, engine::Context& context, std::span<const Nod
     node::follow_flags(team.layout, facts.figures);
     team.local.fold_buffer = context.fold_buffer();
     team.copying.past_caches_bytes_min = past_caches_bytes_min();
-    team.copying.ahead = node::find_copy_ahead(node::best_isa(settings.isa));
+    team.copying.ahead = node::find_copy_ahead(node::best_isa(settings.node.isa));
     if (facts.can_read) team.single_copy.peers = best_memory(context, members, by_process(members));
     // Lean teams have no ring of their own to measure with.
     if (team.slice.geometry.is_lean || (!facts.is_tried && !facts.can_read)) return;

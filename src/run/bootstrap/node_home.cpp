@@ -58,9 +58,9 @@ HomeOffer NodeHome::offer(const std::shared_ptr<arena::Arena>& arena, uint32_t r
     offer.home = arena::random_token();
     offer.offset = offset_;
     offer.mapping = reinterpret_cast<uint64_t>(&mapping_);
-    home_ =
-        std::make_shared<arena::Home>(offer.home, offer.shape, rank, set_hash_,
-                                      context_.settings().memory_bytes, arena, mapping_, offset_);
+    home_ = std::make_shared<arena::Home>(offer.home, offer.shape, rank, set_hash_,
+                                          context_.settings().node.memory_bytes, arena, mapping_,
+                                          offset_);
     return offer;
 }
 
@@ -78,7 +78,7 @@ bool NodeHome::attach(const HomeOffer& offer, const std::shared_ptr<arena::Arena
         mapping = mapped.value();
     }
     home_ = std::make_shared<arena::Home>(offer.home, offer.shape, rank, set_hash_,
-                                          context_.settings().memory_bytes, arena,
+                                          context_.settings().node.memory_bytes, arena,
                                           std::move(mapping), offer.offset);
     return true;
 }

@@ -42,7 +42,7 @@ NodeOffer NodeMaker::make_offer() {
 
 // Whether the node has room for a slice. used: of the segment of these members.
 bool NodeMaker::admits_slice(size_t bytes, size_t used, bool may_be_lean) const {
-    const size_t most = context_.settings().memory_bytes;
+    const size_t most = context_.settings().node.memory_bytes;
     if (!home_.home()) return used + bytes <= most;
     arena::Home& home = *home_.home();
     const size_t left = most - std::min(most, home.bytes_max());
@@ -81,10 +81,11 @@ Report NodeMaker::offer_slice(NodeOffer& offer) {
             offer_entries(offer);
             return {};
         }
-        return report_of(Obstacle::kFull,
-                         format_bytes(bytes) + " of shared memory for this communicator, " +
-                             format_bytes(home ? home->bytes_used() : used) +
-                             " in use, TUTTI_MEMORY allows " + format_bytes(settings.memory_bytes));
+        return report_of(Obstacle::kFull, format_bytes(bytes) +
+                                              " of shared memory for this communicator, " +
+                                              format_bytes(home ? home->bytes_used() : used) +
+                                              " in use, TUTTI_MEMORY allows " +
+                                              format_bytes(settings.node.memory_bytes));
     }
     if (home) offer.counted_bytes = counted_bytes_ = bytes;
     if (!arena_) {

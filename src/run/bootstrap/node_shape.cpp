@@ -61,15 +61,16 @@ std::optional<node::Geometry> long_rings(uint32_t ranks, size_t chunk_bytes,
 
 node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, const node::Tuning& tuning,
                                size_t used_bytes) {
-    const size_t left = settings.memory_bytes > used_bytes ? settings.memory_bytes - used_bytes : 0;
+    const size_t left =
+        settings.node.memory_bytes > used_bytes ? settings.node.memory_bytes - used_bytes : 0;
     // Every rank needs a line of the root's chunk in a scatter.
     const size_t least = std::max(kChunkBytesMin, node::kLineBytes * ranks);
-    const bool is_set = settings.chunk_bytes > 0;
-    size_t chunk = is_set ? settings.chunk_bytes : tuning.pieces.bytes_max;
+    const bool is_set = settings.node.chunk_bytes > 0;
+    size_t chunk = is_set ? settings.node.chunk_bytes : tuning.pieces.bytes_max;
     if (const auto geometry = long_rings(ranks, std::max(chunk, least), tuning)) {
         const size_t bytes = geometry->slice_bytes;
         const bool has_room =
-            bytes <= left / 8 && used_bytes + bytes <= settings.memory_bytes / kLongRingsShare;
+            bytes <= left / 8 && used_bytes + bytes <= settings.node.memory_bytes / kLongRingsShare;
         if (has_room) return *geometry;
     }
     while (true) {
@@ -88,10 +89,10 @@ node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, const n
 arena::HomeShape choose_homes(const Settings& settings, uint32_t ranks) {
     constexpr size_t kPoolShare = 5;
     constexpr size_t kEntriesMax = 4096;
-    const size_t left = settings.memory_bytes / ranks;
+    const size_t left = settings.node.memory_bytes / ranks;
     const size_t pool = std::min<size_t>(node::kShortRingBytes, left / kPoolShare);
     const size_t line_each = node::kLineBytes * ranks;
-    const bool is_set = settings.chunk_bytes > 0;
+    const bool is_set = settings.node.chunk_bytes > 0;
     size_t chunk = std::max<size_t>(is_set ? piece_bytes_max(settings) : kPieceBytesFew, line_each);
     // At least a chunk more than a single call may have out.
     while (!is_set && chunk / 2 >= std::max(kChunkBytesMin, line_each) &&
@@ -109,14 +110,14 @@ arena::HomeShape choose_homes(const Settings& settings, uint32_t ranks) {
 }
 
 uint32_t piece_bytes_max(const Settings& settings) {
-    const size_t lines = (settings.chunk_bytes + node::kLineBytes - 1) / node::kLineBytes;
+    const size_t lines = (settings.node.chunk_bytes + node::kLineBytes - 1) / node::kLineBytes;
     return static_cast<uint32_t>(lines * node::kLineBytes);
 }
 
 node::Tuning default_tuning(const Settings& settings, uint32_t ranks) {
     node::Tuning tuning;
     tuning.pieces.bytes_max = ranks <= kFlatRanksMax ? kPieceBytesFew : kPieceBytesMany;
-    if (settings.chunk_bytes > 0) tuning.pieces.bytes_max = piece_bytes_max(settings);
+    if (settings.node.chunk_bytes > 0) tuning.pieces.bytes_max = piece_bytes_max(settings);
     return tuning;
 }
 
@@ -143,21 +144,23 @@ bool is_crowded(std::span<const topo::CpuSet> rank_cpus, uint32_t usable, uint32
 }
 
 bool may_want_tree(const Settings& settings, uint32_t ranks) {
-    if (settings.layout != LayoutChoice::kAuto) return settings.layout == LayoutChoice::kTree;
+    if (settings.node.layout != LayoutChoice::kAuto)
+        return settings.node.layout == LayoutChoice::kTree;
     return ranks > kFlatRanksMax;
 }
 
 bool wants_tree(const Settings& settings, uint32_t ranks, bool is_crowded) {
-    if (settings.layout != LayoutChoice::kAuto) return settings.layout == LayoutChoice::kTree;
-    return may_want_tree(settings, ranks) && (!settings.topology.empty() || !is_crowded);
+    if (settings.node.layout != LayoutChoice::kAuto)
+        return settings.node.layout == LayoutChoice::kTree;
+    return may_want_tree(settings, ranks) && (!settings.node.topology.empty() || !is_crowded);
 }
 
 topo::Groups rank_groups(const Settings& settings, std::span<const topo::CpuSet> cpus) {
     const auto ranks = static_cast<uint32_t>(cpus.size());
     std::vector<topo::CpuSet> places(cpus.begin(), cpus.end());
     topo::Groups groups;
-    if (const auto topology = topo::read_node_topology(settings.topology)) {
-        for (uint32_t rank = 0; rank < ranks && !settings.topology.empty(); ++rank) {
+    if (const auto topology = topo::read_node_topology(settings.node.topology)) {
+        for (uint32_t rank = 0; rank < ranks && !settings.node.topology.empty(); ++rank) {
             places[rank] = topo::CpuSet{};
             places[rank].add(rank % std::max(1u, topology.value().cpu_count));
         }

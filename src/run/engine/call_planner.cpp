@@ -33,7 +33,7 @@ bool CallPlanner::may_multicast(const sched::Shape& shape) const {
 // With what was agreed when the team was made.
 sched::Shape CallPlanner::agreed(sched::Shape shape) const {
     shape.is_computed_once =
-        means_.context.settings().heterogeneous && shape.collective == TUTTI_ALLREDUCE;
+        means_.context.settings().results.heterogeneous && shape.collective == TUTTI_ALLREDUCE;
     shape.networks = means_.networks.in_use();
     shape.has_multicast = has_multicast() && may_multicast(shape);
     shape.message_speed = message_speed();
@@ -112,7 +112,7 @@ Result<Done> CallPlanner::make_helpers(size_t card_bytes) {
 
 bool CallPlanner::is_speed_due() const {
     if (!speed_demand_.is_awaited() || means_.multicast.team()) return false;
-    return speed_demand_.is_enough() || means_.context.settings().price == PriceChoice::kOn;
+    return speed_demand_.is_enough() || means_.context.settings().rules.price == PriceChoice::kOn;
 }
 
 sched::Speed CallPlanner::message_speed() const {

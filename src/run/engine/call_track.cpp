@@ -47,7 +47,7 @@ Result<Done> CallTrack::plan_comparison(size_t bytes) {
 Result<Done> CallTrack::reserve(select::Plan& plan) {
     if (plan.is_reserved) return Done{};
     auto reserved =
-        executor_->reserve(plan.program->extent(), means_.context.settings().scratch_bytes);
+        executor_->reserve(plan.program->extent(), means_.context.settings().rules.scratch_bytes);
     plan.is_reserved = static_cast<bool>(reserved);
     return reserved;
 }

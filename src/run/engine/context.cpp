@@ -41,8 +41,8 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
 
     auto rules = select::load_rules(settings.value());
     if (!rules) return rules.error();
-    if (!settings.value().topology.empty()) {
-        const auto topology = topo::read_node_topology(settings.value().topology);
+    if (!settings.value().node.topology.empty()) {
+        const auto topology = topo::read_node_topology(settings.value().node.topology);
         if (!topology) {
             return Error{ErrorCode::kArgument, "TUTTI_TOPOLOGY: " + topology.error().message};
         }
@@ -63,9 +63,9 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
         hash = arena::hash_text(entry, hash);
     }
     context->settings_hash_ = hash;
-    context->machine_.isa = node::best_isa(context->settings_.isa);
+    context->machine_.isa = node::best_isa(context->settings_.node.isa);
     context->machine_.cpus = topo::affinity();
-    if (settings.value().single_copy == SingleCopyChoice::kXpmem) {
+    if (settings.value().node.single_copy == SingleCopyChoice::kXpmem) {
         if (auto xpmem = arena::XpmemLibrary::open()) {
             context->machine_.xpmem = std::move(xpmem.value());
         } else {

@@ -109,7 +109,7 @@ class Context final : public networks::Process {
     // What the slices of a segment that nobody uses keep of its memory: one of the largest that
     // teams are given (choose_geometry). All that are held keep TUTTI_MEMORY at most.
     [[nodiscard]] size_t kept_bytes_max() const {
-        return settings_.memory_bytes / Segments::kHeldArenasMax;
+        return settings_.node.memory_bytes / Segments::kHeldArenasMax;
     }
     Findings& findings() { return findings_; }
     Remnants& remnants() { return remnants_; }

@@ -238,7 +238,7 @@ Report MulticastMaker::make_ring(RingOffer& offer) {
         return {};
     }
     arena::Arena& arena = *host_.arena;
-    const uint64_t limit = settings().memory_bytes;
+    const uint64_t limit = settings().node.memory_bytes;
     if (arena.used_bytes() + bytes > limit) {
         return trouble("no shared memory left for multicast (TUTTI_MEMORY is " +
                        format_bytes(limit) + ")");
@@ -316,7 +316,8 @@ Report MulticastMaker::join_group() {
 // Of an odd number the last host is not measured. Who asks for multicast by name does not compare,
 // unless prices want it.
 void MulticastMaker::prepare_measurement() {
-    if (settings().mcast.choice == McastChoice::kOn && settings().price != PriceChoice::kOn) return;
+    if (settings().mcast.choice == McastChoice::kOn && settings().rules.price != PriceChoice::kOn)
+        return;
     if (params_.speed.known().mbit != 0) return;
     if (partner_node() >= placement_.nodes()) return;
     params_.speed.prepare(carriers_[partner_node()]);

@@ -78,7 +78,7 @@ void add_files(const std::string& folder, std::vector<std::string>& files) {
 }  // namespace
 
 TunedSearch tuned_search(const Settings& settings, const char* xdg, const char* home) {
-    TunedSearch search{settings.tuned_file, {}};
+    TunedSearch search{settings.rules.tuned_file, {}};
     // A relative one is to be ignored (XDG Base Directory Specification).
     const auto is_absolute = [](const char* path) { return path != nullptr && *path == '/'; };
     if (is_absolute(xdg)) {

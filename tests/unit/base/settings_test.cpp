@@ -22,9 +22,9 @@ TEST(Settings, DefaultsAreThoseOfTheStruct) {
     const auto parsed = parse({"PATH=/bin", "TUTTIFRUTTI=1", "XTUTTI_CHECK=1", ""});
     ASSERT_TRUE(parsed);
     EXPECT_TRUE(parsed.value().on);
-    EXPECT_FALSE(parsed.value().check);
-    EXPECT_EQ(parsed.value().memory_bytes, 256u << 20);
-    EXPECT_EQ(parsed.value().layout, LayoutChoice::kAuto);
+    EXPECT_FALSE(parsed.value().watch.check);
+    EXPECT_EQ(parsed.value().node.memory_bytes, 256u << 20);
+    EXPECT_EQ(parsed.value().node.layout, LayoutChoice::kAuto);
     EXPECT_EQ(parsed.value().networks[network_number("rdma")], NetworkChoice::kOff);
 }
 
@@ -87,31 +87,31 @@ TEST(Settings, EveryOneIsRead) {
     ASSERT_TRUE(parsed) << parsed.error().message;
     const Settings& s = parsed.value();
     EXPECT_FALSE(s.on);
-    EXPECT_EQ(s.report, "r.json");
-    EXPECT_TRUE(s.check);
-    EXPECT_EQ(s.verify_share, 0.25);
-    EXPECT_EQ(s.verify_seed, 7u);
-    EXPECT_EQ(s.stall_s, 0.25);
-    EXPECT_TRUE(s.reproducible);
-    EXPECT_TRUE(s.heterogeneous);
+    EXPECT_EQ(s.watch.report, "r.json");
+    EXPECT_TRUE(s.watch.check);
+    EXPECT_EQ(s.watch.verify_share, 0.25);
+    EXPECT_EQ(s.watch.verify_seed, 7u);
+    EXPECT_EQ(s.watch.stall_s, 0.25);
+    EXPECT_TRUE(s.results.reproducible);
+    EXPECT_TRUE(s.results.heterogeneous);
     EXPECT_EQ(s.warmup_calls, 0u);
-    EXPECT_EQ(s.memory_bytes, 1u << 30);
-    EXPECT_EQ(s.chunk_bytes, 4096u);
-    EXPECT_EQ(s.layout, LayoutChoice::kTree);
-    EXPECT_EQ(s.topology, "pack:2 core:4");
-    EXPECT_EQ(s.isa, IsaChoice::kAvx2);
-    EXPECT_EQ(s.spin_us, 0u);
+    EXPECT_EQ(s.node.memory_bytes, 1u << 30);
+    EXPECT_EQ(s.node.chunk_bytes, 4096u);
+    EXPECT_EQ(s.node.layout, LayoutChoice::kTree);
+    EXPECT_EQ(s.node.topology, "pack:2 core:4");
+    EXPECT_EQ(s.node.isa, IsaChoice::kAvx2);
+    EXPECT_EQ(s.node.spin_us, 0u);
     EXPECT_EQ(s.command.mpi_library, "/l/libmpi.so");
     EXPECT_EQ(s.command.fabric_file, "/f.toml");
-    EXPECT_EQ(s.report_mark, "/tmp/m");
-    EXPECT_EQ(s.rules_file, "r.toml");
-    EXPECT_EQ(s.rules_text, "[[rule]]");
-    EXPECT_EQ(s.tuned_file, "t.toml");
-    EXPECT_EQ(s.tuned_name, "/t.toml");
-    EXPECT_EQ(s.tuned_text, "[tuned]");
-    EXPECT_EQ(s.scratch_bytes, 1u << 20);
-    const decltype(s.forced) forced{"b", "c", "d", "e:flat", "f", "g", "h", "i"};
-    EXPECT_EQ(s.forced, forced);
+    EXPECT_EQ(s.watch.report_mark, "/tmp/m");
+    EXPECT_EQ(s.rules.file, "r.toml");
+    EXPECT_EQ(s.rules.text, "[[rule]]");
+    EXPECT_EQ(s.rules.tuned_file, "t.toml");
+    EXPECT_EQ(s.rules.tuned_name, "/t.toml");
+    EXPECT_EQ(s.rules.tuned_text, "[tuned]");
+    EXPECT_EQ(s.rules.scratch_bytes, 1u << 20);
+    const decltype(s.rules.forced) forced{"b", "c", "d", "e:flat", "f", "g", "h", "i"};
+    EXPECT_EQ(s.rules.forced, forced);
     EXPECT_EQ(s.mcast.choice, McastChoice::kOn);
     EXPECT_EQ(s.mcast.interface, "eth1");
     EXPECT_EQ(s.mcast.address, "239.1.2.3");
@@ -154,7 +154,7 @@ TEST(Settings, EveryOneIsTold) {
 TEST(Settings, LaterEntriesWin) {
     const auto parsed = parse({"TUTTI_CHECK=1", "TUTTI_CHECK=0", "TUTTI_REPORT=1"});
     ASSERT_TRUE(parsed);
-    EXPECT_FALSE(parsed.value().check);
+    EXPECT_FALSE(parsed.value().watch.check);
 }
 
 std::vector<std::string> unknown(const std::vector<std::string>& entries) {
@@ -178,7 +178,7 @@ TEST(Settings, UnknownNamesAreNamed) {
     // Names are spelt in capitals.
     EXPECT_EQ(unknown({"tutti_check=1"}), Lines{});
     const auto parsed = parse({"TUTTI_CHEK=1", "TUTTI_CHECK=1"});
-    EXPECT_TRUE(parsed.value().check);
+    EXPECT_TRUE(parsed.value().watch.check);
 }
 
 // What modules, Spack and EasyBuild set for every package.
@@ -209,10 +209,10 @@ TEST(Settings, SwitchesTakeManyWords) {
         const auto parsed = parse({"TUTTI_CHECK=" + value, "TUTTI_REPORT=" + value,
                                    "TUTTI_MCAST=" + value, "TUTTI_SINGLE_COPY=" + value});
         ASSERT_TRUE(parsed) << parsed.error().message;
-        EXPECT_TRUE(parsed.value().check) << word;
-        EXPECT_EQ(parsed.value().report, "1") << word;
+        EXPECT_TRUE(parsed.value().watch.check) << word;
+        EXPECT_EQ(parsed.value().watch.report, "1") << word;
         EXPECT_EQ(parsed.value().mcast.choice, McastChoice::kOn) << word;
-        EXPECT_EQ(parsed.value().single_copy, SingleCopyChoice::kOn) << word;
+        EXPECT_EQ(parsed.value().node.single_copy, SingleCopyChoice::kOn) << word;
     }
     for (const char* word : {"0", "off", "No", "FALSE"}) {
         const std::string value = word;
@@ -222,28 +222,29 @@ TEST(Settings, SwitchesTakeManyWords) {
                    "TUTTI_SINGLE_COPY=" + value, "TUTTI_ARRIVALS=" + value});
         ASSERT_TRUE(parsed) << parsed.error().message;
         EXPECT_FALSE(parsed.value().on) << word;
-        EXPECT_EQ(parsed.value().report, "") << word;
+        EXPECT_EQ(parsed.value().watch.report, "") << word;
         EXPECT_EQ(parsed.value().networks[network_number("rdma")], NetworkChoice::kOff) << word;
         EXPECT_EQ(parsed.value().tune, TuneChoice::kOff) << word;
-        EXPECT_EQ(parsed.value().tuned_file, "off") << word;
+        EXPECT_EQ(parsed.value().rules.tuned_file, "off") << word;
         EXPECT_EQ(parsed.value().command.fabric_file, "off") << word;
-        EXPECT_EQ(parsed.value().single_copy, SingleCopyChoice::kOff) << word;
-        EXPECT_EQ(parsed.value().arrivals, ArrivalsChoice::kOff) << word;
+        EXPECT_EQ(parsed.value().node.single_copy, SingleCopyChoice::kOff) << word;
+        EXPECT_EQ(parsed.value().watch.arrivals, ArrivalsChoice::kOff) << word;
     }
-    EXPECT_EQ(parse({"TUTTI_REPORT=on.json"}).value().report, "on.json");
-    EXPECT_EQ(parse({"TUTTI_REPORT=1", "TUTTI_REPORT=0"}).value().report, "");
+    EXPECT_EQ(parse({"TUTTI_REPORT=on.json"}).value().watch.report, "on.json");
+    EXPECT_EQ(parse({"TUTTI_REPORT=1", "TUTTI_REPORT=0"}).value().watch.report, "");
 }
 
 TEST(Settings, SizesAndTimesTakeUnits) {
     for (const char* size : {"256M", "256MB", "256MiB", "256mb", "268435456"}) {
-        EXPECT_EQ(parse({std::string("TUTTI_SCRATCH=") + size}).value().scratch_bytes, 256u << 20);
+        EXPECT_EQ(parse({std::string("TUTTI_SCRATCH=") + size}).value().rules.scratch_bytes,
+                  256u << 20);
     }
-    EXPECT_EQ(parse({"TUTTI_STALL=10s"}).value().stall_s, 10);
-    EXPECT_EQ(parse({"TUTTI_STALL=100ms"}).value().stall_s, 0.1);
-    EXPECT_EQ(parse({"TUTTI_STALL=10min"}).value().stall_s, 600);
-    EXPECT_EQ(parse({"TUTTI_SPIN=50us"}).value().spin_us, 50u);
-    EXPECT_EQ(parse({"TUTTI_SPIN=1ms"}).value().spin_us, 1000u);
-    EXPECT_EQ(parse({"TUTTI_SPIN=1s"}).value().spin_us, 1'000'000u);
+    EXPECT_EQ(parse({"TUTTI_STALL=10s"}).value().watch.stall_s, 10);
+    EXPECT_EQ(parse({"TUTTI_STALL=100ms"}).value().watch.stall_s, 0.1);
+    EXPECT_EQ(parse({"TUTTI_STALL=10min"}).value().watch.stall_s, 600);
+    EXPECT_EQ(parse({"TUTTI_SPIN=50us"}).value().node.spin_us, 50u);
+    EXPECT_EQ(parse({"TUTTI_SPIN=1ms"}).value().node.spin_us, 1000u);
+    EXPECT_EQ(parse({"TUTTI_SPIN=1s"}).value().node.spin_us, 1'000'000u);
     EXPECT_EQ(parse({"TUTTI_MCAST_RATE=100G"}).value().mcast.bits_per_s, 100'000'000'000u);
     EXPECT_EQ(complaint("TUTTI_STALL=soon"),
               "TUTTI_STALL=soon: expected SECONDS or a time, as in 100ms, 10s or 5min");
@@ -252,14 +253,14 @@ TEST(Settings, SizesAndTimesTakeUnits) {
 }
 
 TEST(Settings, ShareOfTheVerifiedCalls) {
-    EXPECT_EQ(parse({}).value().verify_share, 0);
-    EXPECT_EQ(parse({"TUTTI_VERIFY=0"}).value().verify_share, 0);
-    EXPECT_EQ(parse({"TUTTI_VERIFY=1"}).value().verify_share, 1);
-    EXPECT_EQ(parse({"TUTTI_VERIFY=1%"}).value().verify_share, 0.01);
-    EXPECT_EQ(parse({"TUTTI_VERIFY=100%"}).value().verify_share, 1);
-    EXPECT_EQ(parse({"TUTTI_VERIFY=2.5%:9"}).value().verify_share, 0.025);
-    EXPECT_EQ(parse({"TUTTI_VERIFY=2.5%:9"}).value().verify_seed, 9u);
-    EXPECT_EQ(parse({"TUTTI_VERIFY=1:18446744073709551615"}).value().verify_seed, UINT64_MAX);
+    EXPECT_EQ(parse({}).value().watch.verify_share, 0);
+    EXPECT_EQ(parse({"TUTTI_VERIFY=0"}).value().watch.verify_share, 0);
+    EXPECT_EQ(parse({"TUTTI_VERIFY=1"}).value().watch.verify_share, 1);
+    EXPECT_EQ(parse({"TUTTI_VERIFY=1%"}).value().watch.verify_share, 0.01);
+    EXPECT_EQ(parse({"TUTTI_VERIFY=100%"}).value().watch.verify_share, 1);
+    EXPECT_EQ(parse({"TUTTI_VERIFY=2.5%:9"}).value().watch.verify_share, 0.025);
+    EXPECT_EQ(parse({"TUTTI_VERIFY=2.5%:9"}).value().watch.verify_seed, 9u);
+    EXPECT_EQ(parse({"TUTTI_VERIFY=1:18446744073709551615"}).value().watch.verify_seed, UINT64_MAX);
 }
 
 TEST(Settings, PretendedHosts) {
@@ -366,7 +367,7 @@ TEST(Settings, AnEmptyVariableIsUnset) {
         EXPECT_EQ(complaint(name), "(accepted)");  // a name alone is an empty value
     }
     // It does not take back what was said before.
-    EXPECT_TRUE(parse({"TUTTI_CHECK=1", "TUTTI_CHECK="}).value().check);
+    EXPECT_TRUE(parse({"TUTTI_CHECK=1", "TUTTI_CHECK="}).value().watch.check);
     const char* environment[] = {"TUTTI_REPORT=", "TUTTI=", "TUTTI_CHEK=", "TUTTI_CHECK=1",
                                  nullptr};
     EXPECT_EQ(tutti_entries(environment), std::vector<std::string>{"TUTTI_CHECK=1"});

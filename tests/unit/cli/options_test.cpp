@@ -64,10 +64,10 @@ TEST(RunArguments, OptionsBecomeEntries) {
         Words{"--check", "--stall=2.5", "--memory", "64M", "--report=x.json", "a"}, {});
     ASSERT_TRUE(parsed);
     const Settings& settings = parsed.value().settings;
-    EXPECT_TRUE(settings.check);
-    EXPECT_EQ(settings.stall_s, 2.5);
-    EXPECT_EQ(settings.memory_bytes, 64u << 20);
-    EXPECT_EQ(settings.report, "x.json");
+    EXPECT_TRUE(settings.watch.check);
+    EXPECT_EQ(settings.watch.stall_s, 2.5);
+    EXPECT_EQ(settings.node.memory_bytes, 64u << 20);
+    EXPECT_EQ(settings.watch.report, "x.json");
     EXPECT_EQ(parsed.value().entries.size(), 4u);
 }
 
@@ -75,14 +75,14 @@ TEST(RunArguments, AnOptionBeatsTheVariable) {
     const auto parsed =
         parse_run_arguments(Words{"--check=0", "a"}, Words{"TUTTI_CHECK=1", "TUTTI_SPIN=5"});
     ASSERT_TRUE(parsed);
-    EXPECT_FALSE(parsed.value().settings.check);
+    EXPECT_FALSE(parsed.value().settings.watch.check);
     EXPECT_EQ(parsed.value().entries, (Words{"TUTTI_SPIN=5", "TUTTI_CHECK=0"}));
 }
 
 TEST(RunArguments, TheLastOfTwoHolds) {
     const auto parsed = parse_run_arguments(Words{"--spin", "5", "--spin=7", "a"}, {});
     ASSERT_TRUE(parsed);
-    EXPECT_EQ(parsed.value().settings.spin_us, 7u);
+    EXPECT_EQ(parsed.value().settings.node.spin_us, 7u);
 }
 
 TEST(RunArguments, ErrorsNameWhatIsWrong) {

@@ -28,8 +28,8 @@ TEST(Speeds, EveryPairHasFiguresOrAReason) {
 
 TEST(Speeds, SettingsHold) {
     Settings settings;
-    settings.single_copy = SingleCopyChoice::kOff;
-    settings.chunk_bytes = 4096;
+    settings.node.single_copy = SingleCopyChoice::kOff;
+    settings.node.chunk_bytes = 4096;
     const FactRow row = speed_facts(settings);
     if (const Fact* none = row.find("none")) GTEST_SKIP() << row.text_of(*none);
     for (const Fact& fact : row.facts) {
@@ -49,7 +49,7 @@ TEST(SiblingMemory, SayWhyTheyCannotRead) {
     const std::string why = sibling_memory_obstacle(settings);
     const bool is_told = why.starts_with("a process cannot read its sibling's memory: ");
     EXPECT_TRUE(why.empty() || is_told) << why;
-    settings.single_copy = SingleCopyChoice::kOff;
+    settings.node.single_copy = SingleCopyChoice::kOff;
     EXPECT_EQ(sibling_memory_obstacle(settings), "TUTTI_SINGLE_COPY=off");
 }
 

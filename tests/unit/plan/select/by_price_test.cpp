@@ -158,12 +158,12 @@ TEST_F(ByPrice, ATreeIsAsFlatAsMessagesAreCheap) {
 
 TEST_F(ByPrice, WhatDoesNotFitIntoScratchIsNotChosen) {
     shape_.bytes = 16u << 20;
-    settings_.scratch_bytes = 64u << 10;
+    settings_.rules.scratch_bytes = 64u << 10;
     const auto choice = choose("parameters = \"infiniband-100g\"\n");
     ASSERT_TRUE(choice) << choice.error().message;
     EXPECT_LE(algo::plan_scratch_bytes(*choice.value().algorithm, shape_, placement_,
                                        choice.value().tuning),
-              settings_.scratch_bytes);
+              settings_.rules.scratch_bytes);
 }
 
 TEST_F(ByPrice, SizesNearEachOtherHaveOneRanking) {

@@ -105,10 +105,10 @@ TEST(Measured, WhoHasASay) {
     // Bits stay as they are.
     EXPECT_TRUE(admits_measured(settings, Rules::built_in(), TUTTI_BCAST));
     EXPECT_FALSE(admits_measured(settings, Rules::built_in(), TUTTI_ALLREDUCE));
-    settings.price = PriceChoice::kOn;
+    settings.rules.price = PriceChoice::kOn;
     EXPECT_TRUE(admits_measured(settings, Rules::built_in(), TUTTI_ALLREDUCE));
     EXPECT_FALSE(admits_measured(settings, rules_of(kOwn)));
-    settings.price = PriceChoice::kOff;
+    settings.rules.price = PriceChoice::kOff;
     EXPECT_FALSE(admits_measured(settings, Rules::built_in()));
 }
 
@@ -185,7 +185,7 @@ TEST_F(Pricing, BuiltInRulesStandWhereTheyWereMeasured) {
     for (const uint64_t bytes : {4096u, 1u << 14, 1u << 18}) {
         EXPECT_TRUE(choose(TUTTI_BCAST, bytes).reason.starts_with("built-in rule "));
     }
-    settings_.price = PriceChoice::kOn;
+    settings_.rules.price = PriceChoice::kOn;
     EXPECT_TRUE(choose(TUTTI_BCAST, 1u << 18).reason.starts_with("by price"));
 }
 
@@ -200,7 +200,7 @@ TEST_F(Pricing, ReductionsAndWhatIsTheHostsStay) {
 }
 
 TEST_F(Pricing, OnPutsPricesBeforeTheBuiltInRules) {
-    settings_.price = PriceChoice::kOn;
+    settings_.rules.price = PriceChoice::kOn;
     const Choice choice = choose(TUTTI_ALLREDUCE, 1u << 20);
     EXPECT_TRUE(choice.reason.starts_with(
         "by price, measured messages (22.5 us and 6000 Mbit/s, else as ethernet-10g): "))
@@ -211,7 +211,7 @@ TEST_F(Pricing, OnPutsPricesBeforeTheBuiltInRules) {
     EXPECT_EQ(choose(TUTTI_ALLREDUCE, 1u << 20).reason, "rule 1 of mine.toml (allreduce)");
     rules(kOwn);
     EXPECT_TRUE(choose(TUTTI_ALLREDUCE, 1u << 20).reason.starts_with("the lowest price"));
-    settings_.price = PriceChoice::kOff;
+    settings_.rules.price = PriceChoice::kOff;
     rules("");
     EXPECT_TRUE(choose(TUTTI_ALLREDUCE, 1u << 20).reason.starts_with("built-in rule "));
 }
@@ -223,10 +223,10 @@ TEST_F(Pricing, OfANamedPresetLatencyAndRateAreReplaced) {
                                         "else as ethernet-10g): "));
     // Bits stay as they are.
     EXPECT_TRUE(choose(TUTTI_ALLREDUCE, 1u << 20).reason.starts_with("the lowest price"));
-    settings_.price = PriceChoice::kOff;
+    settings_.rules.price = PriceChoice::kOff;
     EXPECT_TRUE(choose(TUTTI_BCAST, 1u << 20).reason.starts_with("the lowest price"));
     shape_.message_speed = {};
-    settings_.price = PriceChoice::kAuto;
+    settings_.rules.price = PriceChoice::kAuto;
     EXPECT_TRUE(choose(TUTTI_BCAST, 1u << 20).reason.starts_with("the lowest price"));
 }
 
@@ -234,7 +234,7 @@ TEST_F(Pricing, OfANamedPresetLatencyAndRateAreReplaced) {
 // more; and a plan that waits for it says so.
 TEST(MeasuredPlans, CountFromWhenTheyAreKnown) {
     Settings settings;
-    settings.price = PriceChoice::kOn;
+    settings.rules.price = PriceChoice::kOn;
     const Rules rules = Rules::built_in();
     const Placement placement = Placement::blocks(16, 16);
     const std::string obstacle;

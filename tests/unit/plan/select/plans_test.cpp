@@ -154,7 +154,7 @@ TEST_F(FollowingTest, WhatTheUserHasNotDecided) {
     EXPECT_EQ(following(barrier), "dissemination");
     ASSERT_TRUE(plans_.force(TUTTI_BARRIER, ""));
     EXPECT_EQ(following(barrier), kName);
-    settings_.reproducible = true;
+    settings_.results.reproducible = true;
     for (uint32_t i = 0; i < kComparedCalls; ++i)
         plans_.started(*find(shape_of(TUTTI_ALLREDUCE, 64)));
     EXPECT_EQ(following(shape_of(TUTTI_ALLREDUCE, 8)), "chain");
@@ -339,7 +339,7 @@ TEST_F(WaysTest, WhatTheUserSaysStays) {
 }
 
 TEST_F(WaysTest, ReproducibleReductionsHaveOne) {
-    settings_.reproducible = true;
+    settings_.results.reproducible = true;
     auto shape = shape_of(TUTTI_ALLREDUCE, 64u << 10);
     shape.message_speed = {20'000, 10'000};
     EXPECT_EQ(ways(shape).size(), 1u);

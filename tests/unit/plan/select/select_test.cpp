@@ -134,9 +134,9 @@ TEST_F(Choosing, ARuleThatTakesTooMuchScratchIsPassedOver) {
     rules_ = rules_of(
         "[[rule]]\ncollective = \"allreduce\"\nalgorithm = \"pairwise\"\n"
         "[[rule]]\ncollective = \"allreduce\"\nsegment = \"64K\"\nalgorithm = \"pairwise\"\n");
-    settings_.scratch_bytes = 1u << 30;
+    settings_.rules.scratch_bytes = 1u << 30;
     EXPECT_EQ(choose(shape).value().tuning.segment_bytes, 0u);
-    settings_.scratch_bytes = 4u << 20;
+    settings_.rules.scratch_bytes = 4u << 20;
     const auto choice = choose(shape);
     EXPECT_EQ(choice.value().tuning.segment_bytes, 64u << 10);
     EXPECT_NE(choice.value().reason.find("of scratch, and TUTTI_SCRATCH is 4 MiB"),
@@ -306,7 +306,7 @@ TEST_F(Choosing, AForcedAlgorithmRunsOrIsAnError) {
     EXPECT_EQ(name(choose(shape, "")),
               "TUTTI_ALLREDUCE=host: cannot run this call: there is no MPI below Tutti");
     force(TUTTI_ALLREDUCE, "pairwise");
-    settings_.scratch_bytes = 4096;
+    settings_.rules.scratch_bytes = 4096;
     shape.bytes = 8192;
     EXPECT_TRUE(name(choose(shape))
                     .starts_with("TUTTI_ALLREDUCE=pairwise: cannot run this call: pairwise takes "))
@@ -319,7 +319,7 @@ TEST_F(Choosing, TheTextOfTheSettingIsNotLookedAt) {
     const std::string by_rules = name(choose(shape));
     ASSERT_NE(by_rules, "ring");
     for (const char* text : {"ring", "nonsense"}) {
-        settings_.forced[TUTTI_ALLREDUCE] = text;
+        settings_.rules.forced[TUTTI_ALLREDUCE] = text;
         EXPECT_EQ(name(choose(shape)), by_rules);
     }
     force(TUTTI_ALLREDUCE, "ring");
@@ -327,7 +327,7 @@ TEST_F(Choosing, TheTextOfTheSettingIsNotLookedAt) {
 }
 
 TEST_F(Choosing, ReproducibleReductionsAreFlatChains) {
-    settings_.reproducible = true;
+    settings_.results.reproducible = true;
     for (const auto collective : {TUTTI_REDUCE, TUTTI_ALLREDUCE}) {
         auto shape = shape_of(collective, 8, 8);
         shape.has_multicast = collective == TUTTI_ALLREDUCE;

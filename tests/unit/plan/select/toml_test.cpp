@@ -335,16 +335,16 @@ TEST_F(LoadRules, WithoutAFileTheBuiltInOnesHold) {
 }
 
 TEST_F(LoadRules, FromAFile) {
-    settings_.rules_file = file(kWhole);
+    settings_.rules.file = file(kWhole);
     const auto rules = load_rules(settings_);
     ASSERT_TRUE(rules) << rules.error().message;
     EXPECT_EQ(rules.value().rules().size(), 3u);
-    EXPECT_EQ(rules.value().source(), settings_.rules_file);
+    EXPECT_EQ(rules.value().source(), settings_.rules.file);
 }
 
 TEST_F(LoadRules, TheTextOfRankZeroGoesBeforeTheFile) {
-    settings_.rules_file = "/only/rank/0/has.toml";
-    settings_.rules_text = "[[rule]]\nx = 1";
+    settings_.rules.file = "/only/rank/0/has.toml";
+    settings_.rules.text = "[[rule]]\nx = 1";
     const auto rules = load_rules(settings_);
     ASSERT_FALSE(rules);
     EXPECT_EQ(rules.error().message, "/only/rank/0/has.toml:2:1: unknown key x");
@@ -356,32 +356,32 @@ std::string tuned_text(const std::string& more) {
 constexpr const char* kTunedRule = "[[rule]]\ncollective = \"barrier\"\nalgorithm = \"tree\"\n";
 
 TEST_F(LoadRules, OfATunedFile) {
-    settings_.tuned_file = file(tuned_text(kTunedRule));
+    settings_.rules.tuned_file = file(tuned_text(kTunedRule));
     const auto rules = load_rules(settings_);
     ASSERT_TRUE(rules) << rules.error().message;
-    EXPECT_EQ(rules.value().source(), settings_.tuned_file);
+    EXPECT_EQ(rules.value().source(), settings_.rules.tuned_file);
     EXPECT_TRUE(rules.value().has_built_in_after());
-    settings_.tuned_file = "off";
+    settings_.rules.tuned_file = "off";
     EXPECT_EQ(load_rules(settings_).value().source(), "built-in");
-    settings_.tuned_file = "/only/rank/0/has.toml";
-    settings_.tuned_name = "off";
+    settings_.rules.tuned_file = "/only/rank/0/has.toml";
+    settings_.rules.tuned_name = "off";
     EXPECT_EQ(load_rules(settings_).value().source(), "built-in");
-    settings_.tuned_name = "/found/tuned.toml";
-    settings_.tuned_text = tuned_text("zzz = 1\n");
+    settings_.rules.tuned_name = "/found/tuned.toml";
+    settings_.rules.tuned_text = tuned_text("zzz = 1\n");
     EXPECT_EQ(load_rules(settings_).error().message, "/found/tuned.toml:4:1: unknown key zzz");
-    settings_.tuned_text = kTunedRule;
+    settings_.rules.tuned_text = kTunedRule;
     EXPECT_EQ(load_rules(settings_).error().message,
               "/found/tuned.toml:1:1: no tuned file: it does not say [tuned]");
     settings_ = Settings();
-    settings_.tuned_file = (root_ / "none.toml").string();
+    settings_.rules.tuned_file = (root_ / "none.toml").string();
     EXPECT_EQ(load_rules(settings_).error().message,
-              "tuned file " + settings_.tuned_file + ": No such file or directory");
+              "tuned file " + settings_.rules.tuned_file + ": No such file or directory");
 }
 
 TEST_F(LoadRules, ATunedFilesStandBehindTheUsers) {
-    settings_.rules_text = "[[rule]]\ncollective = \"bcast\"\nalgorithm = \"chain\"\n";
-    settings_.tuned_name = "t.toml";
-    settings_.tuned_text = "parameters = \"ethernet-10g\"\n" + tuned_text(kTunedRule);
+    settings_.rules.text = "[[rule]]\ncollective = \"bcast\"\nalgorithm = \"chain\"\n";
+    settings_.rules.tuned_name = "t.toml";
+    settings_.rules.tuned_text = "parameters = \"ethernet-10g\"\n" + tuned_text(kTunedRule);
     auto rules = load_rules(settings_);
     ASSERT_TRUE(rules) << rules.error().message;
     ASSERT_EQ(rules.value().rules().size(), 2u);
@@ -392,54 +392,54 @@ TEST_F(LoadRules, ATunedFilesStandBehindTheUsers) {
     ASSERT_TRUE(copy.parameters());
     const uint64_t tuned_bits = copy.parameters()->links.bits_per_s;
     // The user's parameters go before the tuned file's.
-    settings_.rules_text += "[parameters]\nrate = \"3gbit\"\n";
+    settings_.rules.text += "[parameters]\nrate = \"3gbit\"\n";
     rules = load_rules(settings_);
     EXPECT_EQ(rules.value().parameters()->links.bits_per_s, 3'000'000'000u);
     EXPECT_NE(tuned_bits, 3'000'000'000u);
     // Where the user says that nothing follows, nothing does.
-    settings_.rules_text = "built_in = false\n";
+    settings_.rules.text = "built_in = false\n";
     rules = load_rules(settings_);
     EXPECT_TRUE(rules.value().rules().empty());
     EXPECT_FALSE(rules.value().parameters());
     EXPECT_FALSE(rules.value().has_built_in_after());
-    settings_.rules_text = "built_in = true\n";
-    settings_.tuned_text = "built_in = false\n" + tuned_text(kTunedRule);
+    settings_.rules.text = "built_in = true\n";
+    settings_.rules.tuned_text = "built_in = false\n" + tuned_text(kTunedRule);
     rules = load_rules(settings_);
     EXPECT_EQ(rules.value().rules().size(), 1u);
     EXPECT_FALSE(rules.value().has_built_in_after());
 }
 
 TEST_F(LoadRules, AFileThatCannotBeRead) {
-    settings_.rules_file = (root_ / "none.toml").string();
+    settings_.rules.file = (root_ / "none.toml").string();
     const auto none = load_rules(settings_);
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().message,
-              "rules file " + settings_.rules_file + ": No such file or directory");
-    settings_.rules_file = root_.string();
+              "rules file " + settings_.rules.file + ": No such file or directory");
+    settings_.rules.file = root_.string();
     const auto directory = load_rules(settings_);
     ASSERT_FALSE(directory);
     EXPECT_EQ(directory.error().message, "rules file " + root_.string() + ": Is a directory");
     // Nobody writes to it.
-    settings_.rules_file = (root_ / "pipe").string();
-    ASSERT_EQ(mkfifo(settings_.rules_file.c_str(), 0600), 0);
+    settings_.rules.file = (root_ / "pipe").string();
+    ASSERT_EQ(mkfifo(settings_.rules.file.c_str(), 0600), 0);
     const auto pipe = load_rules(settings_);
     ASSERT_FALSE(pipe);
     EXPECT_EQ(pipe.error().message,
-              "rules file " + settings_.rules_file + ": Operation not supported");
+              "rules file " + settings_.rules.file + ": Operation not supported");
 }
 
 TEST_F(LoadRules, AForcedAlgorithmIsLookedAtToo) {
-    settings_.forced[TUTTI_BARRIER] = "disemination";
+    settings_.rules.forced[TUTTI_BARRIER] = "disemination";
     const auto unknown = load_rules(settings_);
     ASSERT_FALSE(unknown);
     EXPECT_EQ(unknown.error().message,
               "TUTTI_BARRIER=disemination: unknown algorithm disemination of barrier; did you mean "
               "dissemination?");
-    settings_.forced[TUTTI_BARRIER] = "dissemination";
+    settings_.rules.forced[TUTTI_BARRIER] = "dissemination";
     EXPECT_TRUE(load_rules(settings_));
-    settings_.forced[TUTTI_REDUCE] = "host";
+    settings_.rules.forced[TUTTI_REDUCE] = "host";
     EXPECT_TRUE(load_rules(settings_));
-    settings_.reproducible = true;
+    settings_.results.reproducible = true;
     const auto order = load_rules(settings_);
     ASSERT_FALSE(order);
     EXPECT_EQ(order.error().message,
@@ -447,10 +447,10 @@ TEST_F(LoadRules, AForcedAlgorithmIsLookedAtToo) {
 }
 
 TEST_F(LoadRules, ForcedAlgorithmsAreKeptAsParsed) {
-    settings_.forced[TUTTI_ALLREDUCE] = "ring:segment=4K,lanes=2";
-    settings_.forced[TUTTI_BCAST] = "node:small";
+    settings_.rules.forced[TUTTI_ALLREDUCE] = "ring:segment=4K,lanes=2";
+    settings_.rules.forced[TUTTI_BCAST] = "node:small";
     for (const std::string& name : {std::string(), file(kWhole)}) {
-        settings_.rules_file = name;
+        settings_.rules.file = name;
         const auto rules = load_rules(settings_);
         ASSERT_TRUE(rules) << rules.error().message;
         const Forced* ring = rules.value().forced(TUTTI_ALLREDUCE);

@@ -16,7 +16,7 @@ TEST(NodeShape, DistancesFollowFromTheTree) {
         const auto machine = topo::read_node_topology(topology);
         if (!machine) GTEST_SKIP() << machine.error().message;
         Settings settings;
-        settings.topology = topology;
+        settings.node.topology = topology;
         const uint32_t ranks = machine.value().cpu_count;
         std::vector<topo::CpuSet> places(ranks);
         for (uint32_t rank = 0; rank < ranks; ++rank) places[rank].add(rank);
@@ -41,7 +41,7 @@ size_t used_bytes(const node::Geometry& geometry) {
 // teams only: they take four times the memory.
 TEST(NodeShape, RingsAreLongAsLongAsMemoryIs) {
     Settings settings;
-    settings.memory_bytes = size_t{256} << 20;
+    settings.node.memory_bytes = size_t{256} << 20;
     const size_t longest = long_ring_bytes();
     EXPECT_GE(longest, node::kShortRingBytes);
     const auto few = default_tuning(settings, 2);
@@ -53,11 +53,11 @@ TEST(NodeShape, RingsAreLongAsLongAsMemoryIs) {
         const auto geometry = choose_geometry(settings, 2, largest, used);
         EXPECT_EQ(geometry.chunk_bytes, 16u << 10);
         const auto whole = node::Geometry::make(2, 16 << 10, longest / (16 << 10));
-        const bool has_room = used + whole.slice_bytes <= settings.memory_bytes / 8;
+        const bool has_room = used + whole.slice_bytes <= settings.node.memory_bytes / 8;
         EXPECT_EQ(geometry.ring_bytes == longest, has_room || longest == node::kShortRingBytes);
         used += geometry.slice_bytes;
     }
-    EXPECT_LT(used, settings.memory_bytes / 8 + 30 * (size_t{2} << 20));
+    EXPECT_LT(used, settings.node.memory_bytes / 8 + 30 * (size_t{2} << 20));
 }
 
 TEST(NodeShape, ARingIsUsedInPartOrWhole) {

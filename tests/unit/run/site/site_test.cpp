@@ -38,9 +38,9 @@ TEST(Site, DefaultsAreBelowTheVariables) {
     const auto settings = parse_settings(merged.entries);
     ASSERT_TRUE(settings);
     EXPECT_EQ(settings.value().warmup_calls, 1u);
-    EXPECT_EQ(settings.value().stall_s, 60.5);
-    EXPECT_TRUE(settings.value().check);
-    EXPECT_EQ(settings.value().layout, LayoutChoice::kFlat);
+    EXPECT_EQ(settings.value().watch.stall_s, 60.5);
+    EXPECT_TRUE(settings.value().watch.check);
+    EXPECT_EQ(settings.value().node.layout, LayoutChoice::kFlat);
     EXPECT_TRUE(settings.value().on);
     EXPECT_EQ(site.value().find("TUTTI_WARMUP")->line, 4u);
     EXPECT_EQ(site.value().find("TUTTI_CHUNK"), nullptr);
@@ -87,7 +87,7 @@ TEST(Site, TheSwitchBeatsEverything) {
     EXPECT_EQ(merged.off, "switched off for all programs by s.toml:2 (maintenance)");
     EXPECT_FALSE(merged.is_broken);
     EXPECT_FALSE(parse_settings(merged.entries).value().on);
-    EXPECT_EQ(parse_settings(merged.entries).value().site_off, merged.off);
+    EXPECT_EQ(parse_settings(merged.entries).value().site.off, merged.off);
 }
 
 TEST(Site, ProgramsAreDeniedByNameOrPath) {
@@ -112,7 +112,7 @@ TEST(Site, SwitchesTakeManyWords) {
         ASSERT_TRUE(site) << site.error().message;
         EXPECT_TRUE(site.value().enabled);
         const auto merged = merge(site, "", {});
-        EXPECT_TRUE(parse_settings(merged.entries).value().check) << word;
+        EXPECT_TRUE(parse_settings(merged.entries).value().watch.check) << word;
         EXPECT_EQ(parse_settings(merged.entries).value().mcast.choice, McastChoice::kOn) << word;
     }
     for (const std::string word : {"false", "0", "\"off\"", "\"No\""}) {

@@ -117,7 +117,7 @@ TEST_F(TunedFile, WhatANamedOneMayBeWrongIn) {
 
 TEST(TunedSearchTest, LooksIntoTheUsersAndTheSitesFolder) {
     Settings settings;
-    settings.tuned_file = "a.toml";
+    settings.rules.tuned_file = "a.toml";
     const auto folders = [&](const char* xdg, const char* home) {
         const TunedSearch search = tuned_search(settings, xdg, home);
         EXPECT_EQ(search.setting, "a.toml");
@@ -161,16 +161,16 @@ TEST_F(TunedFile, MayDescribeTheCluster) {
         return found ? without_root(found.value()) : without_root(found.error().message);
     };
     EXPECT_EQ(file(), "");
-    settings.tuned_file = root_ + "mine.toml";
+    settings.rules.tuned_file = root_ + "mine.toml";
     write_for("mine.toml", "Good v1");
     EXPECT_EQ(file(), "");
     const std::string fabric = "[tuned]\nmpi = \"a\"\nhosts = \"n#\"\n[[switch]]\nname = \"s\"\n";
     write("mine.toml", fabric);
     EXPECT_EQ(file(), "mine.toml");
-    settings.tuned_name = "off";
+    settings.rules.tuned_name = "off";
     EXPECT_EQ(file(), "");
-    settings.tuned_name = "rank-0.toml";
-    settings.tuned_text = fabric;
+    settings.rules.tuned_name = "rank-0.toml";
+    settings.rules.tuned_text = fabric;
     EXPECT_EQ(file(), "rank-0.toml");
 }
 
