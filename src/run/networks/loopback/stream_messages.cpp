@@ -22,6 +22,9 @@ StreamMessages::StreamMessages(std::vector<Rank> peers, std::vector<Fd> sockets)
     : ranks_(std::move(peers)), peers_(ranks_.size()), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
     for (size_t i = 0; i < peers_.size(); ++i) {
         peers_[i].socket = std::move(sockets[i]);
+        // Peers wait for the first message once all have said that they are ready.
+        peers_[i].out.reserve(1);
+        peers_[i].posted.reserve(1);
         epoll_event event{};
         event.events = EPOLLIN;
         epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, peers_[i].socket.get(), &event);
