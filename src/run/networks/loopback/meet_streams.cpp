@@ -8,13 +8,11 @@
 // What goes wrong on one is told in the next round, and then all go without.
 #include "run/networks/loopback/meet_streams.h"
 
-#include <sched.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -24,6 +22,7 @@
 #include <vector>
 
 #include "run/arena/process.h"
+#include "run/networks/pair_probes.h"
 
 namespace tutti::networks::loopback {
 namespace {
@@ -35,9 +34,9 @@ using agree::Obstacle;
 using agree::Report;
 using agree::report_of;
 using transport::Rank;
-using transport::State;
 
 constexpr uint64_t kProbeNsMax = 10'000'000'000;
+constexpr size_t kProbeBytes = 64;
 
 struct Card {
     Obstacle obstacle = Obstacle::kNone;
@@ -61,13 +60,6 @@ bool is_own_user(const Fd& socket) {
     return getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &other, &bytes) == 0 &&
            other.uid == geteuid();
 }
-
-struct PairProbe {
-    std::array<std::byte, 64> out;
-    std::array<std::byte, 64> in;
-    transport::Ticket sent;
-    transport::Ticket received;
-};
 
 // In the abstract name space, so that nothing is left behind.
 socklen_t address_of(uint64_t name, sockaddr_un& address) {
@@ -109,7 +101,7 @@ class Maker {
     uint64_t secret_ = 0;
     Fd listening_;
     std::unique_ptr<StreamMessages> messages_;
-    std::vector<PairProbe> probes_;
+    PairProbes probes_;
 };
 
 Report Maker::listen_at(Card& card) {
@@ -206,42 +198,18 @@ Report Maker::answer_higher() {
     listening_ = Fd();
     messages_ = std::make_unique<StreamMessages>(peers_, std::move(sockets_));
     if (messages_->wait_fd() < 0) return trouble("nothing to sleep on");
-    probes_.resize(peers_.size());
+    probes_.prepare(all_.rank, peers_, kProbeBytes);
     return {};
 }
 
 // All have answered.
 Report Maker::probe() {
-    for (size_t i = 0; i < peers_.size(); ++i) {
-        PairProbe& one = probes_[i];
-        one.out.fill(static_cast<std::byte>(all_.rank + 1));
-        messages_->recv(peers_[i], {}, one.in.data(), one.in.size(), one.received);
-        messages_->send(peers_[i], {}, one.out.data(), one.out.size(), one.sent);
-    }
-    const auto is_over = [&](PairProbe& one) {
-        return messages_->test(one.sent) != State::kPending &&
-               messages_->test(one.received) != State::kPending;
-    };
-    const uint64_t end_ns = process_.clock().now_ns() + kProbeNsMax;
-    while (!std::ranges::all_of(probes_, is_over) && process_.clock().now_ns() < end_ns) {
-        process_.progress();
-        sched_yield();
-    }
-    Report report;
-    for (size_t i = 0; i < peers_.size(); ++i) {
-        PairProbe& one = probes_[i];
-        const bool is_good = one.sent.state == State::kDone && one.received.state == State::kDone &&
-                             one.in.back() == static_cast<std::byte>(peers_[i] + 1);
-        const bool is_lost =
-            one.sent.state == State::kFailed || one.received.state == State::kFailed;
-        messages_->cancel(one.sent);
-        messages_->cancel(one.received);
-        if (is_good || report.obstacle != Obstacle::kNone) continue;
-        const std::string peer = std::to_string(peers_[i]);
-        const std::string what = is_lost ? messages_->error() : "no message of rank " + peer;
-        report = report_of(Obstacle::kNetwork, what);
-    }
-    return report;
+    probes_.run(process_, *messages_, kProbeNsMax);
+    const auto bad = probes_.first_bad();
+    if (!bad) return {};
+    const std::string why = messages_->error();
+    return report_of(Obstacle::kNetwork,
+                     why.empty() ? "no message of rank " + std::to_string(*bad) : why);
 }
 
 Result<Done> Maker::make(std::unique_ptr<StreamMessages>& own) {

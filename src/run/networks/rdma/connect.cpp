@@ -12,8 +12,6 @@
 // What goes wrong on one is told in the next round, and then all go without.
 #include "run/networks/rdma/connect.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -24,6 +22,7 @@
 
 #include "base/text.h"
 #include "run/arena/process.h"
+#include "run/networks/pair_probes.h"
 #include "run/networks/rdma/rdma_peers.h"
 #include "run/networks/rdma/shared_links.h"
 #include "run/transport/verbs/rc.h"
@@ -38,7 +37,6 @@ using agree::Obstacle;
 using agree::Report;
 using agree::report_of;
 using transport::Rank;
-using transport::State;
 using transport::verbs::Device;
 using transport::verbs::kPacketBytesMin;
 using transport::verbs::Links;
@@ -69,14 +67,6 @@ struct Cards {
     PairCard of[kAtOnce];
 };
 
-// Over one path of full packets, and back: with its header it is two, of which the first is full.
-struct PairProbe {
-    std::vector<std::byte> out;
-    std::vector<std::byte> in;
-    transport::Ticket sent;
-    transport::Ticket received;
-};
-
 class Connector {
   public:
     Connector(RdmaNetwork& network, const topo::Placement& placement, const TeamTraits& traits,
@@ -103,10 +93,8 @@ class Connector {
     void use_exposed();
     void take_cards(std::span<const Cards> cards, uint32_t begin);
     Report connect();
-    void prepare_probe();
-    Report finish_probe();
+    Report probe();
     Report keep_links();
-    bool has_probed();
     Result<Done> introduce();
     Result<Done> exchange_cards();
     Result<Done> agree_on_word();
@@ -134,7 +122,7 @@ class Connector {
     uint64_t exposed_bytes_ = 0;        // of all members; at first the own
     uint32_t mtu_bytes_ = kMtuBytesMax;
     Rc* messages_ = nullptr;  // the first track's; none without peers
-    std::vector<PairProbe> probes_;
+    PairProbes probes_;
 };
 
 Report Connector::find_port() {
@@ -276,7 +264,9 @@ Report Connector::make_ends() {
         if (!settings.direct_bytes) exposed_bytes_ = messages_->exposure_pays_from();
         add_tracks(std::move(link_of));
     }
-    prepare_probe();
+    // Over one path of full packets, and back: with its header it is two, of which the first is
+    // full.
+    probes_.prepare(all_.rank, peers_, mtu_bytes_);
     return {};
 }
 
@@ -298,15 +288,6 @@ void Connector::add_tracks(std::vector<uint32_t> link_of) {
     }
     for (uint32_t track = 1; track < traits_.tracks; ++track) {
         add_messages(links_, track, peers, link_of);
-    }
-}
-
-// All memory that it takes.
-void Connector::prepare_probe() {
-    probes_.resize(peers_.size());
-    for (PairProbe& probe : probes_) {
-        probe.out.resize(mtu_bytes_, static_cast<std::byte>(all_.rank + 1));
-        probe.in.resize(mtu_bytes_);
     }
 }
 
@@ -368,53 +349,22 @@ Report Connector::connect() {
     return {};
 }
 
-// True where no message is under way any more.
-bool Connector::has_probed() {
-    messages_->poll();
-    return std::ranges::all_of(probes_, [](const PairProbe& one) {
-        return one.sent.state != State::kPending && one.received.state != State::kPending;
-    });
-}
-
-// Both ends are ready, so it takes as long as the messages.
-Report Connector::finish_probe() {
+// Both ends are ready.
+Report Connector::probe() {
     if (!messages_) return {};
-    for (size_t i = 0; i < peers_.size(); ++i) {
-        if (is_own(i) && !network_.reaches_itself()) continue;
-        PairProbe& probe = probes_[i];
-        messages_->recv(peers_[i], {}, probe.in.data(), probe.in.size(), probe.received);
-        messages_->send(peers_[i], {}, probe.out.data(), probe.out.size(), probe.sent);
-    }
-    const uint64_t end_ns = process_.clock().now_ns() + kProbeNsMax;
-    while (!has_probed() && process_.clock().now_ns() < end_ns) {
-        process_.progress();
-        sched_yield();
-    }
-    Report report;
-    for (size_t i = 0; i < peers_.size(); ++i) {
-        PairProbe& probe = probes_[i];
-        const auto told = static_cast<std::byte>(peers_[i] + 1);
-        const bool is_good = probe.sent.state == State::kDone &&
-                             probe.received.state == State::kDone && probe.in[0] == told &&
-                             probe.in.back() == told;
-        messages_->cancel(probe.sent);
-        messages_->cancel(probe.received);
-        if (is_own(i)) {
-            if (!is_good) network_.reaches_itself() = false;
-            continue;
-        }
-        if (is_good || report.obstacle != Obstacle::kNone) continue;
-        const std::string why = messages_->error();
-        const std::string peer = std::to_string(peers_[i]);
-        report =
-            report_of(Obstacle::kNetwork,
-                      why.empty() ? "no RDMA message of rank " + peer + " in ten seconds" : why);
-    }
     const bool has_own = !peers_.empty() && is_own(0);
-    if (report.obstacle == Obstacle::kNone && has_own && !network_.reaches_itself()) {
-        messages_->give_up_pair(0);
+    if (has_own && !network_.reaches_itself()) probes_.leave_out(0);
+    probes_.run(process_, *messages_, kProbeNsMax);
+    if (has_own && !probes_.is_good(0)) network_.reaches_itself() = false;
+    if (const auto bad = probes_.first_bad(has_own ? 1 : 0)) {
+        const std::string why = messages_->error();
+        return report_of(Obstacle::kNetwork,
+                         why.empty()
+                             ? "no RDMA message of rank " + std::to_string(*bad) + " in ten seconds"
+                             : why);
     }
-    return report;
+    if (has_own && !network_.reaches_itself()) messages_->give_up_pair(0);
+    return {};
 }
 
 // Without it messages go all the same.
@@ -447,7 +397,7 @@ Result<Done> Connector::make() {
     if (auto exchanged = exchange_cards(); !exchanged) return exchanged;
     attempt(mine_, [&] { return connect(); });
     if (auto connected = all_.agree_briefly(mine_); !connected) return connected;
-    attempt(mine_, [&] { return finish_probe(); });
+    attempt(mine_, [&] { return probe(); });
     attempt(mine_, [&] { return keep_links(); });
     if (auto probed = all_.agree_briefly(mine_); !probed) return probed;
     return agree_on_word();
