@@ -106,6 +106,11 @@ void add_others(FactRow& row, const MulticastStory& story) {
         if (was_before && agreed.predicted[i] != Predicted{}) {
             why = std::string(own.title) + " is predicted to be faster";
         }
+        const auto& lacks = agreed.lacks_prediction;
+        if (why.empty() && !was_before && (lacks[i] || lacks[story.network])) {
+            why =
+                "no latency or rate was measured by " + (lacks[i] ? title : std::string(own.title));
+        }
         if (why.empty()) continue;
         row.add("no_" + std::string(kMulticastNetworks[i].word), why)
             .say((was_before ? " (not by " : " (not compared with ") + title + ": {})");

@@ -47,7 +47,11 @@ void NetworkChoice::take(MulticastOutcome outcome) {
     }
     const Predicted before = predict(kept_->agreed());
     const Predicted next = predict(outcome.route->agreed());
-    if (before == Predicted{} || next == Predicted{}) return;
+    if (before == Predicted{} || next == Predicted{}) {
+        lacks_prediction_[kept_->network()] = before == Predicted{};
+        lacks_prediction_[number] = next == Predicted{};
+        return;
+    }
     predicted_[kept_->network()] = before;
     predicted_[number] = next;
     if (is_next_faster(before, next)) kept_ = std::move(outcome.route);
@@ -57,6 +61,7 @@ MulticastOutcome NetworkChoice::finish() {
     if (kept_) {
         kept_->agreed().obstacles = std::move(obstacles_);
         kept_->agreed().predicted = predicted_;
+        kept_->agreed().lacks_prediction = lacks_prediction_;
         return {std::move(kept_), {}};
     }
     const size_t first = wanted_.first;

@@ -51,6 +51,7 @@ class NetworkChoice {
     // By number.
     std::array<std::string, kMulticastNetworks.size()> obstacles_;
     std::array<Predicted, kMulticastNetworks.size()> predicted_;
+    std::array<bool, kMulticastNetworks.size()> lacks_prediction_{};
 };
 
 }  // namespace tutti::multicast

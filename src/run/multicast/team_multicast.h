@@ -58,6 +58,8 @@ struct AgreedMulticast {
     // of those that were compared, what each was predicted to take.
     std::array<std::string, kMulticastNetworks.size()> obstacles;
     std::array<Predicted, kMulticastNetworks.size()> predicted;
+    // Of two that work: its trial could not tell a latency or a rate, so they were not compared.
+    std::array<bool, kMulticastNetworks.size()> lacks_prediction{};
     std::string address;
     uint64_t bytes_per_s = 0;
     uint64_t code_bytes_per_s = 0;  // no stream is faster

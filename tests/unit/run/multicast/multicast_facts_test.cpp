@@ -166,6 +166,22 @@ TEST(MulticastFacts, SayByWhatANetworkWasChosen) {
     EXPECT_EQ(group.value("predicted/udp/long_s"), Fact::Value(1'000'000 * 1e-9));
 }
 
+TEST(MulticastFacts, SayThatNetworksWereNotCompared) {
+    Group group;
+    for (MulticastStory& story : group.stories) story.network = kVerbs;
+    EXPECT_EQ(group.value("no_udp"), Fact::Value(nullptr)) << "it was not tried";
+    group.agreed.lacks_prediction[kVerbs] = true;
+    EXPECT_NE(group.text().find(": eth0 (not compared with UDP: no latency or rate was measured by "
+                                "verbs), 239.1"),
+              std::string::npos)
+        << group.text();
+    group.agreed.lacks_prediction[kUdp] = true;
+    EXPECT_EQ(group.value("no_udp"), Fact::Value("no latency or rate was measured by UDP"));
+    group.agreed.lacks_prediction[kVerbs] = false;
+    EXPECT_EQ(group.value("no_udp"), Fact::Value("no latency or rate was measured by UDP"));
+    EXPECT_EQ(group.value("no_verbs"), Fact::Value(nullptr));
+}
+
 TEST(MulticastFacts, AFailureIsNamedWhoeverNoticedIt) {
     Group group;
     group.stories[1].state = State::kFailed;

@@ -2,11 +2,17 @@
 #include "run/multicast/network_choice.h"
 
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "run/multicast/process_multicast.h"
 #include "run/multicast/team_multicast.h"
+#include "run/node/slice.h"
+#include "run/transport/carrier/ring.h"
 
 namespace tutti::test {
 namespace {
@@ -90,6 +96,69 @@ TEST(NetworkChoice, WhereNoneReachesAllEachReasonIsSaid) {
         }
         EXPECT_EQ(choice.next(), std::nullopt);
         EXPECT_EQ(choice.finish().obstacle, "by verbs: why 0; by UDP: why 1");
+    }
+}
+
+// Nothing is sent in these tests.
+struct NoMessages final : transport::Transport {
+    void send(transport::Rank, const transport::MessageId&, const std::byte*, size_t,
+              transport::Ticket&) override {}
+    void recv(transport::Rank, const transport::MessageId&, std::byte*, size_t,
+              transport::Ticket&) override {}
+    transport::State test(transport::Ticket& ticket) override { return ticket.state; }
+    [[nodiscard]] std::string error() const override { return {}; }
+};
+
+// What a member that does not carry has of networks that work.
+struct NetworkChoiceTest : testing::Test {
+    multicast::MulticastOutcome works(size_t network, uint64_t latency_ns, uint64_t bytes_per_s) {
+        constexpr transport::carrier::RingParams kRing{4, 2, 2};
+        auto slice =
+            arena::Mapping::anonymous(node::kPageBytes + transport::carrier::ring_bytes(kRing));
+        new (slice.value()->base()) node::SliceHeader{};
+        transport::carrier::Ring::format(multicast::ring_memory(*slice.value()), kRing);
+        multicast::MulticastOutcome outcome;
+        outcome.route = std::make_unique<multicast::TeamMulticast>(
+            process,
+            multicast::TeamMulticast::Parts{slice.value(), network, Fd(eventfd(0, EFD_CLOEXEC)),
+                                            nullptr},
+            1, placement, messages);
+        outcome.route->agreed().latency_ns = latency_ns;
+        outcome.route->agreed().bytes_per_s = bytes_per_s;
+        return outcome;
+    }
+
+    multicast::ProcessMulticast process{{}};
+    const topo::Placement placement = topo::Placement::blocks(4, 2);
+    NoMessages messages;
+    NetworkChoice choice{{.first = 0, .takes_faster = true}};
+};
+
+TEST_F(NetworkChoiceTest, TheFasterOfTwoIsKeptWithBothPredictions) {
+    choice.take(works(0, 30'000, 100'000'000));
+    choice.take(works(1, 3'000, 3'000'000'000));
+    const auto outcome = choice.finish();
+    ASSERT_NE(outcome.route, nullptr);
+    EXPECT_EQ(outcome.route->network(), 1u);
+    const multicast::AgreedMulticast& agreed = outcome.route->agreed();
+    EXPECT_EQ(agreed.predicted[0], predicted(30'000, 100'000'000));
+    EXPECT_EQ(agreed.predicted[1], predicted(3'000, 3'000'000'000));
+    EXPECT_FALSE(agreed.lacks_prediction[0] || agreed.lacks_prediction[1]);
+}
+
+TEST_F(NetworkChoiceTest, OneWithoutAPredictionIsNotCompared) {
+    for (const bool first_lacks : {false, true}) {
+        NetworkChoice two{{.first = 0, .takes_faster = true}};
+        two.take(works(0, first_lacks ? 0 : 30'000, 100'000'000));
+        two.take(works(1, 3'000, first_lacks ? 3'000'000'000 : 0));
+        const auto outcome = two.finish();
+        ASSERT_NE(outcome.route, nullptr);
+        EXPECT_EQ(outcome.route->network(), 0u) << "the first one stays";
+        const multicast::AgreedMulticast& agreed = outcome.route->agreed();
+        EXPECT_EQ(agreed.lacks_prediction[0], first_lacks);
+        EXPECT_EQ(agreed.lacks_prediction[1], !first_lacks);
+        EXPECT_EQ(agreed.predicted[0], Predicted{});
+        EXPECT_EQ(agreed.predicted[1], Predicted{});
     }
 }
 
