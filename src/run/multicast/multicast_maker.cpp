@@ -21,6 +21,7 @@
 
 #include "base/bell.h"
 #include "base/text.h"
+#include "run/multicast/probe_findings.h"
 #include "run/node/slice.h"
 #include "run/transport/carrier/ring.h"
 #include "run/transport/carrier/ring_feed.h"
@@ -57,16 +58,6 @@ struct RingOffer {
     int64_t offset = 0;
     int64_t wake_fd = -1;
     uint64_t mapping = 0;  // address of its shared_ptr, for threads of its process
-};
-
-struct Finding {
-    Obstacle obstacle = Obstacle::kNone;
-    uint64_t bytes_per_s = 0;        // 0: not measured here
-    uint64_t code_bytes_per_s = 0;   // of who carries
-    uint64_t round_trip_ns = 0;      // the longest
-    uint64_t round_trip_ns_min = 0;  // one that met nothing else on its way
-    uint32_t is_cut = 0;             // a message failed: nothing more comes by messages
-    sched::Speed message;            // of two hosts; 0 where it was not measured
 };
 
 constexpr uint64_t kLookAgainNs = 200'000;
@@ -421,45 +412,25 @@ Result<Done> MulticastMaker::probe() {
     finding.obstacle = mine_.obstacle;
     const auto findings = all_.exchange(finding);
     if (!findings) return findings.error();
-    bool is_good = true;
-    bool is_cut = false;
-    // A member that could not go on for another reason may not have been heard for that one.
-    bool is_of_network = true;
-    uint64_t slowest = UINT64_MAX;
-    uint64_t code_bytes_per_s = UINT64_MAX;
-    uint64_t round_trip_ns = 0;
-    uint64_t latency_ns = 0;
-    sched::Speed message = params_.speed.known();
-    for (const Finding& one : findings.value()) {
-        is_good &= one.obstacle == Obstacle::kNone;
-        is_of_network &= one.obstacle == Obstacle::kNone || one.obstacle == Obstacle::kNetwork;
-        if (one.bytes_per_s > 0) slowest = std::min(slowest, one.bytes_per_s);
-        if (one.code_bytes_per_s > 0) {
-            code_bytes_per_s = std::min(code_bytes_per_s, one.code_bytes_per_s);
-        }
-        round_trip_ns = std::max(round_trip_ns, one.round_trip_ns);
-        latency_ns = std::max(latency_ns, one.round_trip_ns_min / 2);
-        message = slower(message, one.message);
-        is_cut |= one.is_cut != 0;
-    }
-    if (!is_good) {
+    const JointFinding joint = join_findings(findings.value(), params_.speed.known());
+    if (!joint.is_good) {
         if (made_.route) made_.route->drop();
         auto agreed = all_.agree(mine_);
-        if (!agreed && is_cut) return Error{ErrorCode::kBootstrap, agreed.error().message};
-        if (!agreed && is_of_network) remember_failure(agreed.error().message);
+        if (!agreed && joint.is_cut) return Error{ErrorCode::kBootstrap, agreed.error().message};
+        if (!agreed && joint.is_of_network) remember_failure(agreed.error().message);
         return agreed;
     }
-    const uint64_t wanted = settings().mcast.bits_per_s / 8;
-    if (wanted == 0 && slowest == UINT64_MAX) {
+    const auto rate = joint.rate(settings().mcast.bits_per_s / 8);
+    if (!rate) {
         made_.route->drop();
         return Error{ErrorCode::kNetwork, "no host could measure the rate; set TUTTI_MCAST_RATE"};
     }
     AgreedMulticast& facts = made_.route->agreed();
-    facts.round_trip_ns = round_trip_ns;
-    facts.latency_ns = latency_ns;
-    facts.message = message;
-    facts.code_bytes_per_s = code_bytes_per_s;
-    facts.bytes_per_s = std::min(wanted > 0 ? wanted : slowest, code_bytes_per_s);
+    facts.round_trip_ns = joint.round_trip_ns;
+    facts.latency_ns = joint.latency_ns;
+    facts.message = joint.message;
+    facts.code_bytes_per_s = joint.code_bytes_per_s.value_or(0);
+    facts.bytes_per_s = *rate;
     made_.route->set_rate(facts.bytes_per_s);
     if (carries_) process().forget_failures(network_, std::move(hosts));
     return Done{};
