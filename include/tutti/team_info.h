@@ -70,14 +70,15 @@ typedef struct tutti_fact_row {
 
 typedef void (*tutti_fact_visitor)(void* state, const tutti_fact_row* row);
 
-/* Calls visit for each row. all: 1 for what this member knows; 0 for what it is to tell in a report
- * of all members, where one speaks for those who know the same. By the thread that uses the team.
- * TUTTI_ERR_ARGUMENT without a team or visitor, TUTTI_ERR_MEMORY before or between visits.
+/* Calls visit for each row. alone: 1 where this member alone is asked, and tells all that it knows;
+ * 0 for a report of all members, in which one speaks for those who know the same. By the thread
+ * that uses the team. TUTTI_ERR_ARGUMENT without a team or visitor, TUTTI_ERR_MEMORY before or
+ * between visits.
  *
  * If TUTTI_ARRIVALS is on, arrivals of the members in blocking calls are sampled from a 64th of the
  * calls: rows "arrivals/calls", one a collective. Times are by the clock of the team's rank 0; each
  * may be off by clock_error_s, so the difference of two by twice as much. */
-TUTTI_API tutti_status tutti_team_facts(const tutti_team* team, int all, tutti_fact_visitor visit,
+TUTTI_API tutti_status tutti_team_facts(const tutti_team* team, int alone, tutti_fact_visitor visit,
                                         void* state);
 
 /* The embedder calls this when its own collective, after a tutti_run() that ended with TUTTI_HOST,

@@ -345,11 +345,11 @@ void tutti_team_rejected_foreign(tutti_team* team, const char* label) {
 
 const char* tutti_team_message(const tutti_team* team) { return team_of(team).message(); }
 
-tutti_status tutti_team_facts(const tutti_team* team, int all, tutti_fact_visitor visit,
+tutti_status tutti_team_facts(const tutti_team* team, int alone, tutti_fact_visitor visit,
                               void* state) {
     if (!team || !visit) return TUTTI_ERR_ARGUMENT;
     const auto tell = [&]() -> tutti_status {
-        for (const tutti::FactRow& row : team_of(team).facts(all != 0)) {
+        for (const tutti::FactRow& row : team_of(team).facts(alone != 0)) {
             const std::vector<tutti_fact> facts = tutti::c_facts(row);
             const tutti_fact_row told{sizeof told, row.subject.c_str(), row.key.c_str(),
                                       row.weight,  row.by_rank ? 1 : 0, facts.data(),

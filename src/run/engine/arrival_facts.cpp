@@ -37,6 +37,7 @@ FactRow facts_of(const ArrivalStory& story, const HostOf& host_of) {
     FactRow row;
     row.subject = "arrivals/calls";
     row.weight = static_cast<uint64_t>(waited_ns);
+    row.is_told = story.rank == 0;
     row.add("collective", std::string(collective_name(story.collective)));
     row.add("ranks", uint64_t{story.ranks});
     row.add("samples", figures.samples);

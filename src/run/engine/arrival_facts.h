@@ -15,6 +15,7 @@ namespace tutti::engine {
 // Of one collective that was sampled.
 struct ArrivalStory {
     tutti_collective collective = TUTTI_BARRIER;
+    uint32_t rank = 0;  // of the member that tells: the first one speaks for all
     uint32_t ranks = 0;
     double calls_per_sample = 1;
     uint64_t clock_error_ns = 0;

@@ -52,13 +52,11 @@ void InterNode::attach(std::span<node::Team* const> nodes) {
     context_.process_multicast().enroll(*this);
 }
 
-void InterNode::tell(std::vector<FactRow>& rows, const std::string& name, bool all) const {
+void InterNode::tell(std::vector<FactRow>& rows, const std::string& name) const {
     const Whose whose{name, rank_, placement_.ranks(), placement_.nodes()};
-    const bool speaks = all || rank_ == 0;
-    if (speaks) networks_.tell(rows, whose);
-    const multicast::MulticastStory story =
-        multicast_.story(tracks_.front()->planner().message_speed());
-    if (speaks || story.carried) rows.push_back(multicast::facts_of(story, whose));
+    networks_.tell(rows, whose);
+    const sched::Speed speed = tracks_.front()->planner().message_speed();
+    rows.push_back(multicast::facts_of(multicast_.story(speed), whose));
 }
 
 Result<Done> InterNode::adopt_multicast(multicast::MulticastOutcome made) {

@@ -53,7 +53,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     // By which messages go. Made before attach().
     [[nodiscard]] networks::TeamNetworks& networks() { return networks_; }
     // Facts about the networks of the team of this name. hold() while it runs.
-    void tell(std::vector<FactRow>& rows, const std::string& name, bool all) const;
+    void tell(std::vector<FactRow>& rows, const std::string& name) const;
     // The life of the team's multicast; the first track's planner decides which calls use it.
     [[nodiscard]] multicast::MulticastLife& multicast() { return multicast_; }
     // What a try has brought, alike on all members: calls may use it.

@@ -190,17 +190,16 @@ Done Sampler::price_following() {
 
 // ---- what it tells -----------------------------------------------------------------------------
 
-void Sampler::add_facts(std::vector<FactRow>& rows, bool all, const HostOf& host_of) const {
-    const bool speaks = all || team_.rank() == 0;
-    if (live_ && speaks) {
+void Sampler::add_facts(std::vector<FactRow>& rows, const HostOf& host_of) const {
+    if (live_) {
         for (const auto& question : live_->questions()) {
             rows.push_back(select::facts_of(question, team_.rank(), team_.size()));
         }
     }
-    add_arrivals(rows, speaks, host_of);
+    add_arrivals(rows, host_of);
 }
 
-void Sampler::add_arrivals(std::vector<FactRow>& rows, bool all, const HostOf& host_of) const {
+void Sampler::add_arrivals(std::vector<FactRow>& rows, const HostOf& host_of) const {
     double own_waited_ns = 0;
     tutti_collective most = TUTTI_BARRIER;  // sampled
     for (int i = 0; i < TUTTI_COLLECTIVE_COUNT; ++i) {
@@ -209,8 +208,8 @@ void Sampler::add_arrivals(std::vector<FactRow>& rows, bool all, const HostOf& h
         if (figures.samples == 0) continue;
         own_waited_ns += static_cast<double>(figures.own_waited_ns) * arrivals_.calls_per_sample();
         if (figures.samples > arrivals_.figures(most).samples) most = collective;
-        if (!all) continue;
         ArrivalStory story{.collective = collective,
+                           .rank = team_.rank(),
                            .ranks = team_.size(),
                            .calls_per_sample = arrivals_.calls_per_sample(),
                            .clock_error_ns = arrivals_.clock_error_ns(),

@@ -67,13 +67,12 @@ class Sampler {
     bool host_left(uint32_t way);
     // What was sampled and is not compared yet.
     void compare();
-    // all: also what the first member tells for all.
-    void add_facts(std::vector<FactRow>& rows, bool all, const HostOf& host_of) const;
+    void add_facts(std::vector<FactRow>& rows, const HostOf& host_of) const;
     // What a clock reading has found, or that there is none.
     Arrivals& arrivals() { return arrivals_; }
 
   private:
-    void add_arrivals(std::vector<FactRow>& rows, bool all, const HostOf& host_of) const;
+    void add_arrivals(std::vector<FactRow>& rows, const HostOf& host_of) const;
     void compare_now();
     tutti_status exchange();
     void hear_of_trials();

@@ -257,22 +257,20 @@ Result<Done> Team::force(const tutti_call& call, const std::string& algorithm) {
     return forced;
 }
 
-std::vector<FactRow> Team::facts(bool all) {
+std::vector<FactRow> Team::facts(bool alone) {
     const HeldTeam held_team(*this);
     std::vector<FactRow> rows;
     const auto host_of = [&](uint32_t rank) {
         if (!inter_node_) return members_.host();
         return inter_node_->host_text(inter_node_->placement().node_of(rank));
     };
-    if (sampler_) sampler_->add_facts(rows, all, host_of);
-    if (members_.node.size > 1 && (all || members_.node.rank == 0)) {
-        rows.push_back(node::facts_of(node_story(members_)));
-    }
+    if (sampler_) sampler_->add_facts(rows, host_of);
+    if (members_.node.size > 1) rows.push_back(node::facts_of(node_story(members_)));
     if (inter_node_) {
         const auto held = inter_node_->hold();
-        inter_node_->tell(rows, members_.name, all);
+        inter_node_->tell(rows, members_.name);
     }
-    if (!all) std::erase_if(rows, [](const FactRow& row) { return !row.is_told; });
+    if (!alone) std::erase_if(rows, [](const FactRow& row) { return !row.is_told; });
     return rows;
 }
 

@@ -87,7 +87,7 @@ class Team {
     uint32_t size() const { return members_.size; }
     const char* message();
     // See tutti_team_facts().
-    std::vector<FactRow> facts(bool all);
+    std::vector<FactRow> facts(bool alone);
     // See tutti_team_host_left().
     bool host_left() { return sampler_ && sampler_->host_left(own().way); }
     // Collective, a call of its own: what was sampled and is not compared yet.

@@ -75,6 +75,17 @@ TEST(ArrivalFacts, SaySinceWhenCallsFollow) {
         << row.text();
 }
 
+// All members know them; each waited for itself.
+TEST(ArrivalFacts, TheFirstMemberTellsForAll) {
+    const adapt::ArrivalFigures found = figures();
+    ArrivalStory story = story_of(found);
+    EXPECT_TRUE(facts_of(story, host_of).is_told);
+    story.rank = 1;
+    EXPECT_FALSE(facts_of(story, host_of).is_told);
+    EXPECT_TRUE(own_wait(1e6).is_told);
+    EXPECT_TRUE(own_lateness(TUTTI_BARRIER, found).is_told);
+}
+
 // Nobody knows who waited for whom there, and perhaps no exit.
 TEST(ArrivalFacts, NoWordsOfRootedCalls) {
     adapt::ArrivalFigures found = figures();

@@ -40,7 +40,7 @@ class Told {
     FactRow row_;
 };
 
-// to_report: what this member tells for all, alone.
+// to_report: what this member tells in a report of all.
 inline std::vector<Told> all_told(const tutti_team* team, std::string_view subject,
                                   bool to_report = false) {
     std::vector<FactRow> rows;
