@@ -13,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "mpi/export_slots.h"
@@ -21,6 +22,8 @@
 namespace tutti::mpi {
 
 constinit Front front;
+// No destructor of it runs before the last calls of the program.
+static_assert(std::is_trivially_destructible_v<Front>);
 const char kLibraryVersion[64] = "Tutti " TUTTI_VERSION_STRING;
 thread_local constinit ThreadState thread_state{};
 
