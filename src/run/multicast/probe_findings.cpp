@@ -25,8 +25,8 @@ JointFinding join_findings(std::span<const Finding> all, const sched::Speed& mes
     joint.message = message;
     for (const Finding& one : all) {
         joint.is_good &= one.obstacle == agree::Obstacle::kNone;
-        joint.is_of_network &= one.obstacle == agree::Obstacle::kNone ||
-                               one.obstacle == agree::Obstacle::kNetwork;
+        joint.is_of_network &=
+            one.obstacle == agree::Obstacle::kNone || one.obstacle == agree::Obstacle::kNetwork;
         joint.is_cut |= one.is_cut != 0;
         take_slower(joint.bytes_per_s, one.bytes_per_s);
         take_slower(joint.code_bytes_per_s, one.code_bytes_per_s);

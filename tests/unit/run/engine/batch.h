@@ -22,7 +22,11 @@ using Teams = std::vector<tutti_team*>;
 class Batch {
   public:
     Batch(Teams teams, const Exchanges& exchanges, uint32_t rank, uint64_t seed)
-        : teams_(std::move(teams)), exchanges_(exchanges), rank_(rank), seed_(seed), prng_(seed * 100 + rank) {}
+        : teams_(std::move(teams)),
+          exchanges_(exchanges),
+          rank_(rank),
+          seed_(seed),
+          prng_(seed * 100 + rank) {}
 
     void run() {
         const size_t calls = exchanges_.size();
