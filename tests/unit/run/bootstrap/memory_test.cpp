@@ -12,6 +12,7 @@
 #include "run/engine/context.h"
 #include "run/networks/rdma/rdma_network.h"
 #include "unit/failing_memory.h"
+#include "unit/plenty_mail.h"
 #include "unit/run/engine/crew.h"
 #include "unit/run/engine/fake_network.h"
 #include "unit/run/engine/told.h"
@@ -23,46 +24,6 @@ int allgather(void* user, const void* in, void* out, size_t bytes) {
     const Plenty plenty;
     return Meeting::allgather(user, in, out, bytes);
 }
-
-// A rank of a team over a mailbox.
-struct Rank {
-    Mailbox* mailbox;
-    uint32_t rank;
-    tutti_p2p inner{};
-    tutti_p2p p2p() {
-        inner = mailbox->callbacks(rank);
-        tutti_p2p outer = inner;
-        outer.user = this;
-        outer.send = [](void* self, const void* data, size_t bytes, uint32_t peer, uint32_t tag,
-                        void** request) {
-            const Plenty plenty;
-            const tutti_p2p& p = static_cast<Rank*>(self)->inner;
-            return p.send(p.user, data, bytes, peer, tag, request);
-        };
-        outer.recv = [](void* self, void* data, size_t bytes, uint32_t peer, uint32_t tag,
-                        void** request) {
-            const Plenty plenty;
-            const tutti_p2p& p = static_cast<Rank*>(self)->inner;
-            return p.recv(p.user, data, bytes, peer, tag, request);
-        };
-        outer.test = [](void* self, void** request, int* done) {
-            const Plenty plenty;
-            const tutti_p2p& p = static_cast<Rank*>(self)->inner;
-            return p.test(p.user, request, done);
-        };
-        outer.probe = [](void* self, uint32_t tag, uint32_t* peer, int* there) {
-            const Plenty plenty;
-            const tutti_p2p& p = static_cast<Rank*>(self)->inner;
-            return p.probe(p.user, tag, peer, there);
-        };
-        outer.cancel = [](void* self, void** request, int* done) {
-            const Plenty plenty;
-            const tutti_p2p& p = static_cast<Rank*>(self)->inner;
-            return p.cancel(p.user, request, done);
-        };
-        return outer;
-    }
-};
 
 struct Case {
     const char* hosts;
@@ -89,7 +50,7 @@ bool make_short(std::span<const ContextPtr> contexts, const Case& one, uint32_t 
     run_threads(one.ranks, [&](uint32_t index) {
         FakeNetwork::be(index);
         Meeting::Seat seat{&meeting, index};
-        Rank rank{&mailbox, index};
+        PlentyMail rank{&mailbox, index};
         const tutti_p2p p2p = rank.p2p();
         tutti_team_params params{};
         params.struct_bytes = sizeof(params);
@@ -295,7 +256,7 @@ bool call_short(tutti_context* context, const Case& one, uint32_t victim, long a
     Mailbox mailbox(one.ranks);
     std::atomic<bool> came_to_it = false;
     run_threads(one.ranks, [&](uint32_t index) {
-        Rank rank{&mailbox, index};
+        PlentyMail rank{&mailbox, index};
         const tutti_p2p p2p = rank.p2p();
         const Made made = make_team(context, meeting, index, "the crew", &p2p);
         ASSERT_EQ(made.status, TUTTI_OK) << made.message;

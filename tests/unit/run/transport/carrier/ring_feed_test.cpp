@@ -140,7 +140,7 @@ TEST_F(FeedTest, ARankThatNeverReadsHoldsTheOthersAtTheEndOfTheRing) {
     }
     // Four stand in node 1's slots and four in node 0's, since they are not placed.
     EXPECT_EQ(sent, 8u);
-    EXPECT_EQ(nodes_[1]->group->pooled_packets(), 4u);
+    EXPECT_EQ(nodes_[1]->group->inbox().pooled_packets(), 4u);
     for (uint64_t number = 0; number < 4; ++number) EXPECT_TRUE(receive(3, 0, number, 100));
     run(now_ns_ + 200 * kMs);
     EXPECT_EQ(routes_[0]->test(tickets[8]), State::kDone);
@@ -160,8 +160,8 @@ TEST_F(FeedTest, WhatIsNotPlacedEverywhereIsHeld) {
     ASSERT_TRUE(receive(1, 0, 4, 100));
     run(now_ns_ + 500 * kMs);
     EXPECT_TRUE(nodes_[0]->ring.is_held(4)) << "in node 1's pool only";
-    EXPECT_TRUE(nodes_[0]->group->is_acknowledged());
-    EXPECT_EQ(nodes_[1]->group->pooled_packets(), 1u);
+    EXPECT_TRUE(nodes_[0]->group->sender().is_acknowledged());
+    EXPECT_EQ(nodes_[1]->group->inbox().pooled_packets(), 1u);
     // Its service sleeps until the slot comes free.
     const int before = nodes_[1]->waker.wakes;
     EXPECT_TRUE(receive(2, 0, 0, 100));
@@ -170,7 +170,7 @@ TEST_F(FeedTest, WhatIsNotPlacedEverywhereIsHeld) {
     EXPECT_EQ(nodes_[1]->waker.wakes, before + 1);
     run(now_ns_ + 500 * kMs);
     EXPECT_FALSE(nodes_[0]->ring.is_held(4));
-    EXPECT_EQ(nodes_[1]->group->pooled_packets(), 0u);
+    EXPECT_EQ(nodes_[1]->group->inbox().pooled_packets(), 0u);
     EXPECT_TRUE(nodes_[1]->ring.has(4));
 }
 
@@ -431,7 +431,7 @@ TEST_F(FeedTest, ADestroyedFeedLeavesTheGroupNothing) {
     run(now_ns_ + kMs);
     nodes_[1]->feed.reset();
     nodes_[1]->group->close_team(now_ns_, kRingTeam);
-    EXPECT_EQ(nodes_[1]->group->pooled_packets(), 0u);
+    EXPECT_EQ(nodes_[1]->group->inbox().pooled_packets(), 0u);
 }
 
 }  // namespace
