@@ -109,7 +109,7 @@ Result<Choice> Plans::choose_forced(const sched::Shape& shape, const Circumstanc
                       .prices = prices_ ? &*prices_ : nullptr,
                       .measured = measured_prices(shape)};
     auto choice = select::choose(question);
-    if (choice || !has_lost) return choice;
+    if (choice || !(has_lost || now.never_multicasts)) return choice;
     question.forced = nullptr;
     return select::choose(question);
 }

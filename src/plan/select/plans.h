@@ -46,6 +46,8 @@ struct Circumstances {
     bool awaits_speed = false;      // of messages, which are measured when calls come often
     // That live tuning says, by the number that ways() told; or kFollows.
     uint32_t way = 0;
+    // Calls of this track go without it, whatever the team has.
+    bool never_multicasts = false;
 };
 
 // A way: a tree rooted at the last arriver, if it can run the call and the user has decided

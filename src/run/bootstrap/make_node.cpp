@@ -5,10 +5,11 @@
 //
 //   1  who each member is, unless that is known from a round of the team; the smallest process
 //      leads
-//   2  the leader's segment, slice and geometry
-//   3  each has mapped the slice, reserved and cleared its own part, and left its token there
+//   2  the leader's segment, geometry, and a slice for each track of the team, in one piece
+//   3  each has mapped them, reserved and cleared its own parts, and left its token there
 //      (3b: those to whom /proc did not lead get the descriptor over a socket)
-//   4  each has read all others' tokens in the slice: proof that it is one memory; left out where
+//   4  each has read all others' tokens in the first slice: proof that it is one memory; left out
+//   where
 //      all have that segment from an earlier team, which proved it
 // In round 2 the leader may say that the team is a lean one (run/node/slice.h): then its memory is
 // in the homes that all have from an earlier team, each tells where in round 3, and 4 is the last.

@@ -75,6 +75,11 @@ Result<transport::TagLease> agree_on_tags(transport::TagBook& book, const tutti_
         }
         ++attempt;
     }
+    if (ranges > 1) {
+        return Error{ErrorCode::kNetwork, "no " + std::to_string(ranges) + " of " +
+                                              std::to_string(limit) +
+                                              " ranges of message tags are free side by side"};
+    }
     return Error{ErrorCode::kNetwork, "all " + std::to_string(limit) +
                                           " ranges of message tags are in use by communicators "
                                           "that span hosts"};

@@ -82,6 +82,7 @@ class TeamMaker {
     Result<Done> meet();
     template <class Hello>
     Result<Done> meet(const Hello& mine);
+    void keep_tracks();
     Result<Done> make_alone();
     [[nodiscard]] topo::SwitchTree switches_of(const topo::Placement& placement) const;
     Result<Done> make_inter_node(const tutti_p2p& p2p);
@@ -199,13 +200,17 @@ Result<Done> TeamMaker::meet(const Hello& mine) {
         if (one.machine != mine_.machine) continue;
         ++on_machine;
     }
-    team_->tracks().keep(requests_);
-    team_->members().later_nodes.resize(requests_ - 1);
-    if (requests_ > 1)
-        team_->leave_sampling();  // of several calls at once nobody can be said to be late
+    keep_tracks();
     is_crowded_ = on_machine > context_.machine().usable_cpus ||
                   context_.params().ranks_on_node > context_.machine().usable_cpus;
     return Done{};
+}
+
+// As all members know by now. Allocates nothing.
+void TeamMaker::keep_tracks() {
+    team_->tracks().keep(requests_);
+    team_->members().later_nodes.resize(requests_ - 1);
+    if (requests_ > 1) team_->leave_sampling();  // of calls at once nobody is the last to come
 }
 
 void TeamMaker::take(NodePart& part) {
@@ -430,6 +435,8 @@ Result<std::unique_ptr<engine::Team>> TeamMaker::make() {
         if (auto met = meet(); !met) return met.error();
     } else if (prepared.obstacle != Obstacle::kNone) {
         return Error{ErrorCode::kMemory, prepared.detail};
+    } else {
+        keep_tracks();  // one: nobody else asks for more
     }
     const bool is_one_node =
         std::all_of(nodes_.begin(), nodes_.end(), [&](uint64_t node) { return node == nodes_[0]; });

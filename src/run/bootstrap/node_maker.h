@@ -85,7 +85,7 @@ class NodeMaker {
     void recut(node::Team& node) const {
         node.slice.geometry = geometry_.recut(node.tuning.pieces.bytes_max, node.tuning.ring_bytes);
     }
-    // Of a track. One stands behind the other.
+    // Of a track. Those of all tracks stand one behind the other.
     [[nodiscard]] node::Slice slice(uint32_t track) const;
     [[nodiscard]] std::byte* tree_space() const;
     void read_layout();

@@ -72,7 +72,7 @@ Report NodeMaker::offer_slice(NodeOffer& offer) {
     const bool measures = learns(offer) && offer.is_crowded == 0;
     const node::Tuning tuning = measures ? largest_tuning(settings, circle_.size)
                                          : tuning_of(offer.facts, settings, circle_.size);
-    const node::Geometry geometry = choose_geometry(settings, circle_.size, tuning, used);
+    const node::Geometry geometry = choose_geometry(settings, circle_.size, tuning, used, tracks_);
     offer.chunk_bytes = geometry.chunk_bytes;
     offer.chunk_count = geometry.chunk_count;
     const size_t bytes = tracks_ * geometry.slice_bytes;
@@ -139,8 +139,8 @@ Report NodeMaker::claim(const std::shared_ptr<arena::Mapping>& mapping) {
         const auto area = part.area(circle_.rank);
         const off_t area_offset = static_cast<off_t>(offer_.offset) + (area - mapping->base());
         if (offer_.is_reserved == 0) {
-            // The leader has looked at its cgroup when it took the slices.
-            const size_t all_bytes = is_leader() ? 0 : slices_bytes();
+            // Of all at once; the leader has looked at its cgroup when it took the slices.
+            const size_t all_bytes = is_leader() || track > 0 ? 0 : slices_bytes();
             const auto reserved =
                 arena::reserve(arena_->fd(), area_offset, geometry_.rank_bytes, all_bytes);
             if (!reserved) return report_of(Obstacle::kMemory, reserved.error().message);

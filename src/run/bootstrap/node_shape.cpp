@@ -60,7 +60,7 @@ std::optional<node::Geometry> long_rings(uint32_t ranks, size_t chunk_bytes,
 }  // namespace
 
 node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, const node::Tuning& tuning,
-                               size_t used_bytes) {
+                               size_t used_bytes, uint32_t tracks) {
     const size_t left =
         settings.node.memory_bytes > used_bytes ? settings.node.memory_bytes - used_bytes : 0;
     // Every rank needs a line of the root's chunk in a scatter.
@@ -68,7 +68,7 @@ node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, const n
     const bool is_set = settings.node.chunk_bytes > 0;
     size_t chunk = is_set ? settings.node.chunk_bytes : tuning.pieces.bytes_max;
     if (const auto geometry = long_rings(ranks, std::max(chunk, least), tuning)) {
-        const size_t bytes = geometry->slice_bytes;
+        const size_t bytes = tracks * geometry->slice_bytes;
         const bool has_room =
             bytes <= left / 8 && used_bytes + bytes <= settings.node.memory_bytes / kLongRingsShare;
         if (has_room) return *geometry;
@@ -80,7 +80,7 @@ node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, const n
         for (; count >= node::kChunkCountMin; count /= 2) {
             const auto geometry = node::Geometry::make(ranks, chunk, count);
             const bool is_least = count == node::kChunkCountMin && (is_set || chunk <= least);
-            if (geometry.slice_bytes <= left / 8 || is_least) return geometry;
+            if (tracks * geometry.slice_bytes <= left / 8 || is_least) return geometry;
         }
         chunk /= 2;
     }

@@ -23,9 +23,9 @@ inline constexpr uint32_t kFlatRanksMax = 8;
 inline constexpr uint32_t kPieceBytesMany = 64 * 1024;
 
 // A process set with many communicators gets smaller rings before it gets none. used_bytes: of
-// TUTTI_MEMORY. tuning: that the team will have.
+// TUTTI_MEMORY. tuning: that the team will have. tracks: so many such slices it takes.
 node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, const node::Tuning& tuning,
-                               size_t used_bytes);
+                               size_t used_bytes, uint32_t tracks = 1);
 // Of a ring: twice a second-level cache of this machine.
 size_t long_ring_bytes();
 // Results from which on there is no use in keeping them in the caches: as long.

@@ -19,7 +19,8 @@ class Duty {
     Duty& operator=(const Duty&) = delete;
     virtual ~Duty() = default;
 
-    // Before a call; no request is under way, and the team stands. All members answer alike.
+    // Before a call; none of the first track is under way, and the team stands. All members answer
+    // alike.
     [[nodiscard]] virtual bool is_due() = 0;
     // All members are in it. What keeps the team from going on stays with the team as its error.
     virtual tutti_status run() = 0;

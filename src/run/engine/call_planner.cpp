@@ -38,7 +38,7 @@ sched::Shape CallPlanner::agreed(sched::Shape shape) const {
     shape.has_multicast = has_multicast() && may_multicast(shape);
     shape.message_speed = message_speed();
     if (!shape.has_multicast) return shape;
-    shape.gives_back = means_.networks.routes(0).can_withdraw_receives();
+    shape.gives_back = means_.networks.gives_back();
     const multicast::AgreedMulticast& facts = means_.multicast.team()->agreed();
     shape.multicast_speed = {facts.latency_ns, facts.bytes_per_s * 8 / 1'000'000};
     return shape;
@@ -47,8 +47,11 @@ sched::Shape CallPlanner::agreed(sched::Shape shape) const {
 select::Circumstances CallPlanner::circumstances(const sched::Shape& shape) const {
     const bool may = may_multicast(shape);
     const bool is_awaited = means_.may_multicast && means_.multicast.is_awaited();
-    return {may && is_awaited, may && means_.multicast.team() != nullptr,
-            means_.multicast.obstacle(), speed_demand_.is_awaited()};
+    return {.awaits_multicast = may && is_awaited,
+            .had_multicast = may && has_multicast(),
+            .obstacle = means_.multicast.obstacle(),
+            .awaits_speed = speed_demand_.is_awaited(),
+            .never_multicasts = !means_.may_multicast};
 }
 
 Result<select::Plan*> CallPlanner::plan(const sched::Shape& shape, uint32_t way) {

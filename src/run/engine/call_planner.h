@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which plan the next call of a track across hosts has: by its shape, by the calls of the track so
 // far, and by what all members know alike now of multicast, of the networks in use and of the speed
-// of messages. What plans or asks
-// is called under MulticastLife::hold(); what makes helpers, and forget(), between calls.
+// of messages. What plans or asks is called under MulticastLife::hold(); what makes helpers, and
+// forget(), between calls.
 #pragma once
 
 #include <cstddef>

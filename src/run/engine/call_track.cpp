@@ -12,24 +12,13 @@ CallTrack::CallTrack(uint32_t number, const Means& means)
     : number_(number),
       means_(means),
       planner_({means.context, means.placement, means.rank, means.networks, means.multicast,
-                means.messages.log(), number == 0}) {
-    const FaultPlan& faults = means.context.settings().faults;
-    if (faults.reorder == 0) return;
-    faulty_ = std::make_unique<transport::Faulty>(
-        means.networks.routes(number),
-        transport::Faults{faults.seed + means.rank, faults.reorder, 0});
-}
+                means.messages.log(), number == 0}) {}
 
 void CallTrack::attach(node::Team* node) {
     node_ = node;
     transport::Multicast* const route = multicasts() ? means_.multicast.route() : nullptr;
     executor_ = std::make_unique<exec::Executor>(node, transport(), route);
     executor_->set_clock(means_.context.clock());
-}
-
-transport::Transport& CallTrack::transport() {
-    if (faulty_) return *faulty_;
-    return means_.networks.routes(number_);
 }
 
 Result<Done> CallTrack::plan_helpers(size_t card_bytes) {
@@ -113,7 +102,7 @@ transport::CallWord CallTrack::sign(tutti_collective collective, uint32_t root, 
 // ---- the call under way ------------------------------------------------------------------------
 
 Step CallTrack::step() {
-    const Step step = multicast_team() ? step_multicast() : executor_->step();
+    const Step step = means_.multicast.team() ? step_beside_multicast() : executor_->step();
     if (step == Step::kDone) is_under_way_ = false;
     return step;
 }
@@ -124,8 +113,11 @@ void CallTrack::cancel() {
     is_under_way_ = false;
 }
 
-Step CallTrack::step_multicast() {
+// Held on all tracks: connections are the team's, and other threads use them for what is missing
+// after a failure.
+Step CallTrack::step_beside_multicast() {
     const auto held = means_.multicast.hold();
+    if (!multicasts()) return executor_->step();
     transport::carrier::Route& route = *means_.multicast.route();
     // Others may miss what this rank sent.
     if (route.has_failed()) static_cast<void>(route.step());

@@ -26,7 +26,6 @@
 #include "run/networks/team_networks.h"
 #include "run/node/node_team.h"
 #include "run/notes/call_log.h"
-#include "run/transport/faulty/faulty.h"
 #include "run/transport/transport.h"
 
 namespace tutti::engine {
@@ -59,7 +58,7 @@ class CallTrack {
     void set_route(transport::Multicast* route) { executor_->set_route(route); }
 
     // By which its messages go to each peer.
-    [[nodiscard]] transport::Transport& transport();
+    [[nodiscard]] transport::Transport& transport() { return means_.networks.transport(number_); }
     [[nodiscard]] TrackMessages& messages() { return means_.messages; }
     // Which plan the next call has; under MulticastLife::hold().
     [[nodiscard]] CallPlanner& planner() { return planner_; }
@@ -106,7 +105,7 @@ class CallTrack {
     [[nodiscard]] ReceiveCapacity& capacity() { return capacity_; }
     // Nothing on the way keeps this rank from giving its receives back.
     [[nodiscard]] bool can_withdraw_receives() const {
-        return !faulty_ && means_.networks.routes(number_).can_withdraw_receives();
+        return means_.networks.can_withdraw_receives();
     }
     // Gives them back: the call has not been.
     transport::State retract();
@@ -140,12 +139,11 @@ class CallTrack {
     }
     transport::CallWord sign(tutti_collective collective, uint32_t root, uint64_t bytes);
     void begin(select::Plan& plan);
-    Step step_multicast();
+    Step step_beside_multicast();
     Step step_by_polling();
 
     const uint32_t number_;
     Means means_;
-    std::unique_ptr<transport::Faulty> faulty_;  // TUTTI_FAULTS
     CallPlanner planner_;
     std::unique_ptr<exec::Executor> executor_;
     node::Team* node_ = nullptr;

@@ -37,6 +37,9 @@ class Control {
     // Looks for news, by which the team may have broken down afterwards. call: of this rank, in
     // front; nullptr: none. op: what of it is under way on the node, or nullptr.
     void listen(const node::Call* call, node::Op* op);
+    // While this rank waits on another track: answers what others ask about the calls of this one.
+    // An end of the team is not heard so: each track ends by the numbers of its own calls.
+    virtual void listen_beside(const node::Call* call) { static_cast<void>(call); }
     // Reports the ranks that have not arrived in the call in front, of which `op` is under way on
     // the node.
     virtual void report_stall(const node::Call& call, const node::Op* op, uint64_t waited_ns) = 0;

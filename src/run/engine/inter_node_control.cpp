@@ -48,10 +48,22 @@ void InterNodeControl::hear_far(const node::Call* call) {
     }
 }
 
-void InterNodeControl::hear_all(bool is_in_call) {
+void InterNodeControl::listen_beside(const node::Call* call) {
+    try {
+        hear_notes(call != nullptr);
+    } catch (const std::bad_alloc&) {
+        // An answer is left away.
+    }
+}
+
+void InterNodeControl::hear_notes(bool is_in_call) {
     for (notes::Note note; !members_.is_broken() && track_.messages().notes().receive(note);) {
         hear(note, is_in_call);
     }
+}
+
+void InterNodeControl::hear_all(bool is_in_call) {
+    hear_notes(is_in_call);
     if (gave_up_ && !members_.is_broken() && is_due(gave_up_->call, is_in_call)) {
         heard(static_cast<tutti_status>(static_cast<int32_t>(gave_up_->status)),
               gave_up_->text.data());

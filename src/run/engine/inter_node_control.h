@@ -25,6 +25,7 @@ class InterNodeControl final : public Control {
                      CallTrack& track)
         : Control(members, node), inter_node_(inter_node), track_(track) {}
     void notify_remaining() override { track_.messages().notice().go_on(); }
+    void listen_beside(const node::Call* call) override;
     void report_stall(const node::Call& call, const node::Op* op, uint64_t waited_ns) override;
 
   protected:
@@ -35,6 +36,7 @@ class InterNodeControl final : public Control {
     [[nodiscard]] bool is_under_way() const override { return track_.is_under_way(); }
 
   private:
+    void hear_notes(bool is_in_call);
     void hear_all(bool is_in_call);
     void hear(const notes::Note& note, bool is_in_call);
     void answer(const notes::Note& question);

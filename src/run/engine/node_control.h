@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The control of a team on one node: its members exchange everything through shared memory.
+// The control of a track on one node: its members exchange everything through shared memory.
 #pragma once
 
 #include "run/engine/control.h"

@@ -12,6 +12,12 @@ bool OwnCalls::settle() {
     return !team_.members().is_broken();
 }
 
+bool OwnCalls::settle_first() {
+    const HeldTeam held(team_);
+    track_.settle();
+    return !team_.members().is_broken();
+}
+
 template <class Begin>
 tutti_status OwnCalls::run(const tutti_call& call, Begin begin) {
     static_cast<void>(team_.describe(call, request_));

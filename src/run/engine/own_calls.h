@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that the members of a team make by themselves, between two of the embedder's. Each has its
-// number among the team's calls. Members meet in one of these before they use the embedder's
-// allgather: it ends with an error if a member makes another call, has given up or has failed. A
-// wait in the allgather would not end.
+// number among the calls of the first track. Members meet in one of these before they use the
+// embedder's allgather: it ends with an error if a member makes another call, has given up or has
+// failed. A wait in the allgather would not end.
 #pragma once
 
 #include "run/engine/request.h"
@@ -23,6 +23,8 @@ class OwnCalls {
     // Before any of these: waits until no request is under way. False where the team has broken
     // down. Members have counted alike up to the call that begins, not up to requests under way.
     bool settle();
+    // The same of the first track's requests alone.
+    bool settle_first();
     // All members meet.
     tutti_status meet();
     // An allreduce of one element, whatever rules say.

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/engine/team.h"
 
-#include <cstdio>
 #include <utility>
 
 #include "base/assert.h"
 #include "base/bell.h"
 #include "base/large_stack.h"
-#include "run/engine/inter_node.h"
 #include "run/engine/node_story.h"
-#include "run/notes/notes.h"
 
 namespace tutti::engine {
 namespace {
@@ -162,13 +159,10 @@ bool Team::is_made_again(const CallCard& card) {
     return is_again;
 }
 
-// Of a call, or of a look at it; nothing is held. Where the team has broken down, members may wait
-// on another track.
 tutti_status Team::ended(tutti_status status) {
-    if (tracks_.count() > 1 && status < TUTTI_OK && members_.is_broken()) {
-        const HeldTeam held(*this);
-        tracks_.end();
-    }
+    if (tracks_.count() == 1 || status >= TUTTI_OK) return status;
+    const HeldTeam held(*this);
+    if (members_.is_broken()) tracks_.end();
     return status;
 }
 
@@ -179,10 +173,12 @@ Sampler& Team::sample() {
     return *sampler_;
 }
 
+// Before a call of the first track, on which members count what makes a duty due: they have counted
+// alike once the calls before it there are over.
 void Team::do_duties() {
-    if (agenda_.is_empty() || !own_calls_.settle()) return;
+    if (agenda_.is_empty() || last_ != &tracks_.first() || !own_calls_.settle_first()) return;
     Duty* due = agenda_.due();
-    if (!due) return;
+    if (!due || !own_calls_.settle()) return;
     static_cast<void>(on_large_stack([&] { return due->run(); }));  // an error stays with the team
     agenda_.drop_over();
 }

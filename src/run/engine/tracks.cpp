@@ -47,8 +47,12 @@ void Tracks::move_others_on(const Queue& own) {
     }
 }
 
-void Tracks::listen() {
-    for (size_t number = 0; number < count(); ++number) at(number).waits().listen_here();
+void Tracks::listen_beside(const Queue& own) {
+    for (size_t number = 0; number < count(); ++number) {
+        Track& track = at(number);
+        const Request* front = track.queue().front();
+        if (!track.has(own)) track.control().listen_beside(front ? &front->op.call : nullptr);
+    }
 }
 
 void Tracks::settle() {

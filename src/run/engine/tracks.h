@@ -39,8 +39,8 @@ class Tracks {
     // A few steps of each, or of each but that one.
     void move_on();
     void move_others_on(const Queue& own);
-    // In a long wait: others may wait for an answer about a call of any track.
-    void listen();
+    // In a long wait: others may wait for an answer about a call of another track than that one.
+    void listen_beside(const Queue& own);
     // Waits for all requests, or for all but those of that track.
     void settle();
     void settle_others(const Track& own);

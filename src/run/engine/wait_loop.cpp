@@ -91,11 +91,10 @@ void WaitLoop::move_others_on() {
     if (has_company()) members_.context.active().advance();
 }
 
-void WaitLoop::listen() { tracks_ ? tracks_->listen() : listen_here(); }
-
-void WaitLoop::listen_here() {
+void WaitLoop::listen() {
     const Request* front = queue_.front();
     control_->listen(front ? &front->op.call : nullptr, runner_->node_op());
+    if (tracks_) tracks_->listen_beside(queue_);
 }
 
 void WaitLoop::look_around() {

@@ -31,8 +31,7 @@ class WaitLoop {
         runner_ = &runner;
         control_ = &control;
     }
-
-    // The team has several of them, which outlive this.
+    // The team has several tracks, which outlive this.
     void join(Tracks& tracks) { tracks_ = &tracks; }
 
     // The request's status when it is complete or chosen. polls: fruitless ones just before.
@@ -44,8 +43,6 @@ class WaitLoop {
         if (++calls_since_progress_ >= kCallsPerProgress) [[unlikely]]
             progress();
     }
-    // Looks for news about the calls of this track.
-    void listen_here();
     // After a fruitless test, which has let the embedder progress: moves other teams on, and now
     // and then looks for news that came outside the calls, as a wait does by itself.
     void look_around();

@@ -13,13 +13,24 @@ static_assert(kNetworks.size() < transport::Routes::kWaysMax, "each network is a
 TeamNetworks::TeamNetworks(const std::vector<transport::Transport*>& plain, const Networks& all,
                            const Settings& settings, const topo::Placement& placement,
                            uint32_t rank) {
-    for (transport::Transport* const one : plain) routes_.emplace_back(*one);
+    const FaultPlan& faults = settings.faults;
+    for (transport::Transport* const one : plain) {
+        routes_.emplace_back(*one);
+        if (faults.reorder == 0) continue;
+        faulty_.emplace_back(routes_.back(),
+                             transport::Faults{faults.seed + rank, faults.reorder, 0});
+    }
     for (size_t i = 0; i < all.size(); ++i) {
         if (!settings.wants_network(i)) continue;
         parts_.push_back({i, all[i].get(), all[i]->make_team(placement, rank), false, {}});
     }
     if (parts_.empty()) return;
     for (transport::Routes& routes : routes_) routes.reserve(placement.ranks());
+}
+
+transport::Transport& TeamNetworks::transport(uint32_t track) {
+    if (!faulty_.empty()) return faulty_[track];
+    return routes_[track];
 }
 
 void TeamNetworks::use(Part& part) {

@@ -14,6 +14,7 @@
 #include "base/facts.h"
 #include "base/networks.h"
 #include "run/networks/message_network.h"
+#include "run/transport/faulty/faulty.h"
 #include "run/transport/routes/routes.h"
 
 namespace tutti::networks {
@@ -46,9 +47,12 @@ class TeamNetworks {
     // It is not. Allocates nothing.
     static void drop(Part& part, std::string obstacle);
 
-    // Of a track.
-    [[nodiscard]] transport::Routes& routes(uint32_t track) { return routes_[track]; }
-    [[nodiscard]] const transport::Routes& routes(uint32_t track) const { return routes_[track]; }
+    // By which a track's messages go to each peer; held back on the way under TUTTI_FAULTS.
+    [[nodiscard]] transport::Transport& transport(uint32_t track);
+    // A call may give back its receives. What is held back cannot be withdrawn.
+    [[nodiscard]] bool can_withdraw_receives() const { return faulty_.empty() && gives_back(); }
+    // The same of the ways that messages go, whatever is done to them for a test.
+    [[nodiscard]] bool gives_back() const { return routes_.front().can_withdraw_receives(); }
     // This member reaches peers by one of them.
     [[nodiscard]] bool has_messages() const;
     // Those in use; alike on all members.
@@ -67,6 +71,7 @@ class TeamNetworks {
     void for_each_used(Do what);
 
     std::deque<transport::Routes> routes_;  // by track; they stay where they are
+    std::deque<transport::Faulty> faulty_;  // likewise, where faults are wanted
     std::vector<Part> parts_;
 };
 

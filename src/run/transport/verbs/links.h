@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connections of a process with others (link.h), which all of its teams that take turns share:
-// one completion queue for all of them, and the teams by their numbers. A team has the same number
-// on all of its members.
+// The connections of a process with others (link.h), which its teams that take turns share, or the
+// tracks of one team: one completion queue for all of them, and the teams by their numbers. A team
+// has the same number on all of its members.
 //
 // Used by one thread at a time, whichever team it comes from.
 #pragma once

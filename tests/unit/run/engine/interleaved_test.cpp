@@ -140,6 +140,64 @@ TEST(Interleaved, GivingUpEndsAllCalls) {
               });
 }
 
+// Whatever a team of one member asks for, one call at a time is all that it needs.
+TEST(Interleaved, OfOneRank) {
+    const ContextPtr context = make_context({});
+    Meeting meeting(1);
+    const Made made = make_team(context.get(), meeting, 0, "alone", nullptr, 3);
+    ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+    for (uint64_t i = 1; i <= 8; ++i) {
+        uint64_t out = 0;
+        tutti_call call{};
+        call.collective = TUTTI_ALLREDUCE;
+        call.send = &i;
+        call.recv = &out;
+        call.bytes = sizeof i;
+        call.dtype = TUTTI_UINT64;
+        tutti_request request;
+        ASSERT_EQ(tutti_request_init(&request, made.team.get(), &call), TUTTI_OK);
+        ASSERT_EQ(tutti_request_start(&request), TUTTI_OK);
+        ASSERT_EQ(tutti_request_wait(&request), TUTTI_OK);
+        EXPECT_EQ(out, i);
+    }
+}
+
+// Only the first track of two multicasts. The user's word holds on both, as far as it can.
+TEST(Interleaved, TheUsersWordHoldsOnAllTracks) {
+    constexpr uint32_t kRanks = 3;
+    Hosts hosts{kRanks};
+    std::vector<ContextPtr> contexts;
+    for (uint32_t rank = 0; rank < kRanks; ++rank) {
+        contexts.push_back(make_context(
+            {"TUTTI_HOSTS=3", "TUTTI_MCAST=on", "TUTTI_MCAST_IF=lo", "TUTTI_ALLREDUCE=host",
+             "TUTTI_BCAST=multicast", "TUTTI_BARRIER=dissemination"},
+            nullptr, "mpich"));
+    }
+    run_threads(kRanks, [&](uint32_t rank) {
+        const Made made = hosts.make(contexts[rank].get(), rank, 2);
+        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+        tutti_team* const team = made.team.get();
+        for (int turn = 0; turn < 4; ++turn) {
+            uint64_t word = rank == 0 ? 42 : 0;
+            tutti_call call{};
+            call.collective = TUTTI_BCAST;
+            call.recv = &word;
+            call.bytes = sizeof word;
+            ASSERT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
+            EXPECT_EQ(word, 42u);
+            EXPECT_EQ(std::string(tutti_team_ran(team)) == "multicast", turn % 2 == 0);
+            if (turn != 1) continue;
+            call.collective = TUTTI_ALLREDUCE;
+            call.send = TUTTI_IN_PLACE;
+            call.dtype = TUTTI_UINT64;
+            EXPECT_EQ(tutti_run(team, &call), TUTTI_HOST);
+            EXPECT_EQ(tutti_run(team, &call), TUTTI_HOST);
+        }
+        ASSERT_EQ(meet(team), TUTTI_OK);
+        ASSERT_EQ(meet(team), TUTTI_OK);
+    });
+}
+
 // By what messages go between hosts. Multicast comes over the loopback interface, of one seed in
 // sixteen, since a group takes its time.
 std::vector<const char*> draw_ways(Prng& prng) {
