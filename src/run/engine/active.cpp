@@ -31,6 +31,7 @@ HeldTeam::~HeldTeam() {
 void ActiveTeams::enter(Team& team) {
     ActiveLink& link = team.link();
     if (link.is_listed.load(std::memory_order_relaxed)) return;
+    TUTTI_ASSERT(!team.tracks().are_idle(), "a listed team has requests under way");
     const std::lock_guard lock(mutex_);
     link.before = last_;
     link.after = nullptr;

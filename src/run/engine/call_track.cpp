@@ -79,6 +79,7 @@ void CallTrack::leave_to_host(const select::Plan& plan) {
 
 transport::State CallTrack::retract() {
     const auto held = means_.multicast.hold();
+    TUTTI_ASSERT(is_under_way_ && capacity_.less() != 0, "others are known to send less");
     const transport::State state = executor_->withdraw();
     if (state != transport::State::kDone) return state;
     is_under_way_ = false;
@@ -102,6 +103,7 @@ transport::CallWord CallTrack::sign(tutti_collective collective, uint32_t root, 
 // ---- the call under way ------------------------------------------------------------------------
 
 Step CallTrack::step() {
+    TUTTI_ASSERT(is_under_way_, "what is stepped has been taken on");
     const Step step = means_.multicast.team() ? step_beside_multicast() : executor_->step();
     if (step == Step::kDone) is_under_way_ = false;
     return step;

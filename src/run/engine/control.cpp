@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/assert.h"
 #include "run/notes/notes.h"
 
 namespace tutti::engine {
@@ -14,6 +15,7 @@ enum GaveUp : uint32_t { kNobody, kWriting, kWritten };
 }  // namespace
 
 void Control::break_off(tutti_status status, const char* why) {
+    TUTTI_ASSERT(!members_.is_broken(), "the first cause is the one that is told");
     char text[sizeof(notes::Note::text)];
     std::snprintf(text, sizeof text, "rank %u: %s", members_.rank, why);
     members_.break_down(status, text);

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/assert.h"
+
 namespace tutti::engine {
 namespace {
 
@@ -46,6 +48,7 @@ InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
 }
 
 void InterNode::attach(std::span<node::Team* const> nodes) {
+    TUTTI_ASSERT(nodes.size() == tracks_.size(), "each track has its part of the node");
     for (size_t number = 0; number < tracks_.size(); ++number) {
         tracks_[number]->attach(nodes[number]);
     }

@@ -30,6 +30,8 @@ void Queue::put_in_front(Request& request) {
 }
 
 void Queue::begin(Request& request) {
+    TUTTI_ASSERT(&request == front_ && request.stage == Request::Stage::kQueued,
+                 "the one in front begins, once");
     if (members_.is_broken()) {
         control_->notify_remaining();
         return finish(request, members_.broken);
@@ -101,6 +103,8 @@ void Queue::compare_cards(Request& request) {
 }
 
 void Queue::finish(Request& request, tutti_status status) {
+    TUTTI_ASSERT(&request == front_ && status != TUTTI_PENDING,
+                 "requests end in the order of their start");
     if (members_.is_broken()) runner_->cancel();
     request.status = status;
     request.stage = Request::Stage::kIdle;
@@ -141,6 +145,7 @@ void Queue::fail_front() {
 
 bool Queue::advance() {
     if (!front_ || front_->stage == Request::Stage::kChosen) return false;
+    TUTTI_ASSERT(front_->stage > Request::Stage::kQueued, "the one in front has begun");
     switch (runner_->step()) {
         case Step::kBlocked:
             return false;
