@@ -255,9 +255,9 @@ typedef struct tutti_team_params {
      * other's clocks (TUTTI_ARRIVALS). With 0 neither is done. */
     int multicast_later;
     /* How many calls of the team may be under way at once; 0 is 1. The smallest value of all
-     * members counts. Each takes shared memory and message tags of its own. Connections and the
-     * multicast group are the team's. With k requests, only calls 1, k + 1, 2k + 1 and so on may
-     * multicast. */
+     * members counts. Each takes shared memory and message tags of its own. RDMA connections and
+     * the multicast group are the team's. With k requests, only calls 1, k + 1, 2k + 1 and so on
+     * may multicast. */
     uint32_t requests;
     /* Not 0: this member uses all teams of its context that have this flag one call after the
      * other: no requests, one thread at a time, and no other thread uses a team of the context

@@ -53,7 +53,7 @@ struct FactRow {
     std::string subject;
     std::string key;
     uint64_t weight = 0;
-    // By this member, in a report of all: whoever makes a row knows who else has the same one.
+    // By this member, in a report of all. Set where the row is made.
     bool is_told = true;
     bool by_rank = false;  // see tutti_fact_row
     std::vector<Fact> facts;

@@ -99,7 +99,7 @@ struct CommandSettings {
     std::string mpi_library;  // `tutti bench`: the host MPI's libmpi
 };
 
-// What a run says of itself, and what is watched for that.
+// Reports, and checks of calls.
 struct WatchSettings {
     std::string report;       // empty: none; "1": a table; else a file for JSON
     std::string report_mark;  // internal: a file that says that a report was given
@@ -108,11 +108,11 @@ struct WatchSettings {
     double verify_share = 0;   // of the calls, run by the host too; 0: none
     uint64_t verify_seed = 0;  // which calls; 0: drawn for each run
     ArrivalsChoice arrivals = ArrivalsChoice::kAuto;
-    // Calls are compared, or those who come late are named.
+    // Calls are compared, or late ranks are named.
     [[nodiscard]] bool watches_calls() const { return check || stall_s > 0; }
 };
 
-// What holds of results, whatever runs a call.
+// Guarantees about results.
 struct ResultSettings {
     bool reproducible = false;
     bool heterogeneous = false;

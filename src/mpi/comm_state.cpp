@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <climits>
 #include <memory>
-#include <new>
 #include <numeric>
 #include <string>
 #include <vector>

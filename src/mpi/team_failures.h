@@ -20,7 +20,7 @@ class TeamFailures {
 
     // A text of it that stays valid.
     const char* keep(const std::string& reason);
-    // No failure of this kind has asked before: it is said once for each.
+    // True at the first call for this status: each is said once.
     [[nodiscard]] bool is_first(tutti_status status);
 
   private:

@@ -37,6 +37,7 @@ using transport::Ticket;
 struct Life : Trouble {
     bool is_crowded = false;
     bool is_in_turn = false;
+    uint32_t tracks = 1;
     bool is_short = false;  // sockets take and give less than they could
     uint64_t seed = 0;      // of its messages
 };
@@ -65,8 +66,8 @@ std::vector<size_t> sizes_of(const Life& life, uint32_t one, uint32_t other) {
     return sizes;
 }
 
-std::byte said_by(uint32_t rank, uint32_t number, size_t at) {
-    return static_cast<std::byte>(rank * 31 + number * 7 + at);
+std::byte said_by(uint32_t rank, uint32_t track, uint32_t number, size_t at) {
+    return static_cast<std::byte>(rank * 31 + track * 101 + number * 7 + at);
 }
 
 class Member {
@@ -97,7 +98,7 @@ Result<Done> Member::make(const Life& life, Meeting::Seat& seat) {
         fails_for_good = life.for_good;
         left_until_failure = life.at;
     }
-    auto made = team_->make(all, {life.is_crowded, life.is_in_turn});
+    auto made = team_->make(all, {life.is_crowded, life.is_in_turn, life.tracks});
     left_until_failure = -1;
     return made;
 }
@@ -128,39 +129,46 @@ void Member::live(const Life& life, Meeting& meeting, Outcome& outcome) {
     team_.reset();
 }
 
-// With each peer what the seed says, in both directions, all at once.
+// With each peer what the seed says, in both directions, all at once: on each track messages of the
+// same names, and of other contents.
 std::string Member::exchange(const Life& life) {
     struct Letter {
         uint32_t peer = 0;
+        uint32_t track = 0;
         uint32_t number = 0;
         std::vector<std::byte> out;
         std::vector<std::byte> in;
         Ticket sent;
         Ticket received;
     };
-    transport::Transport& messages = *team_->messages(0);
     std::deque<Letter> letters;
-    for (const uint32_t peer : team_->peers()) {
-        if (peer == rank_) continue;
+    const auto add = [&](uint32_t track, uint32_t peer) {
         uint32_t number = 0;
         for (const size_t bytes : sizes_of(life, rank_, peer)) {
             Letter& letter = letters.emplace_back();
             letter.peer = peer;
+            letter.track = track;
             letter.number = number++;
             letter.in.resize(bytes);
             letter.out.resize(bytes);
-            for (size_t i = 0; i < bytes; ++i) letter.out[i] = said_by(rank_, letter.number, i);
+            for (size_t i = 0; i < bytes; ++i)
+                letter.out[i] = said_by(rank_, track, letter.number, i);
         }
+    };
+    for (const uint32_t peer : team_->peers()) {
+        for (uint32_t track = 0; peer != rank_ && track < life.tracks; ++track) add(track, peer);
     }
     for (Letter& one : letters) {
         const MessageId id{7, 0, one.number % 4, one.number, {7, 1, 0}, false};
+        transport::Transport& messages = *team_->messages(one.track);
         messages.send(one.peer, id, one.out.data(), one.out.size(), one.sent);
         messages.recv(one.peer, id, one.in.data(), one.in.size(), one.received);
     }
     const bool have_come = eventually([&] {
         bool is_over = true;
-        messages.poll();
+        for (uint32_t track = 0; track < life.tracks; ++track) team_->messages(track)->poll();
         for (Letter& one : letters) {
+            transport::Transport& messages = *team_->messages(one.track);
             is_over &= messages.test(one.sent) != State::kPending;
             is_over &= messages.test(one.received) != State::kPending;
         }
@@ -169,10 +177,11 @@ std::string Member::exchange(const Life& life) {
     if (!have_come) return "messages do not come";
     for (Letter& one : letters) {
         if (one.sent.state != State::kDone || one.received.state != State::kDone) {
-            return "a message fails: " + messages.error();
+            return "a message fails: " + team_->messages(one.track)->error();
         }
         for (size_t i = 0; i < one.in.size(); ++i) {
-            if (one.in[i] != said_by(one.peer, one.number, i)) return "a message is another";
+            if (one.in[i] != said_by(one.peer, one.track, one.number, i))
+                return "a message is another";
         }
     }
     return {};
@@ -214,6 +223,7 @@ Life life_of(Prng& prng, uint32_t ranks) {
     life.is_crowded = prng.below(2) == 0;
     life.is_in_turn = prng.below(2) == 0;
     life.seed = prng.next();
+    if (!life.is_in_turn) life.tracks = static_cast<uint32_t>(1 + Prng(life.seed).below(3));
     life.is_short = prng.below(4) == 0;
     return life;
 }
@@ -231,7 +241,7 @@ void expect_alike(const Life& life, std::span<const Outcome> all,
             EXPECT_EQ(one.why, all[other].why);
         }
         // Of a member that cannot go on the others hear, and do not wait in vain.
-        EXPECT_EQ(one.why.find("no message of"), std::string::npos) << one.why;
+        EXPECT_EQ(one.why.find("message of rank"), std::string::npos) << one.why;
         EXPECT_EQ(one.row.subject.empty(), false);
         EXPECT_TRUE(std::ranges::is_sorted(one.peers));
         for (const uint32_t peer : one.peers) {

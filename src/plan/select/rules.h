@@ -146,12 +146,12 @@ class Rules {
 
 // The text of a tuned file: rules that say what they were measured with.
 Result<Rules> parse_tuned(std::string_view text, std::string file_name);
-// Of these settings: Settings::tuned_text if it is there, else the file Settings::tuned_file.
+// Of these settings: RulesSettings::tuned_text if it is there, else the file tuned_file.
 Result<std::optional<Rules>> load_tuned(const Settings& settings);
 
-// What holds under these settings: Settings::rules_text if it is there, else the file
-// Settings::rules_file; behind them those of the tuned file; without either the built-in rules
-// alone; and the algorithms of Settings::forced. Their text is parsed here and nowhere else: a
+// What holds under these settings: RulesSettings::text if it is there, else the file
+// RulesSettings::file; behind them those of the tuned file; without either the built-in rules
+// alone; and the algorithms of RulesSettings::forced. Their text is parsed here and nowhere else: a
 // mistake in it is an error, before any in the rules. Nobody looks whether the tuned file fits.
 Result<Rules> load_rules(const Settings& settings);
 

@@ -63,7 +63,7 @@ inline constexpr std::string_view kFollowing = "adaptive_multicast";
 // A call, and all that decides how it runs; all ranks know it alike. What it refers to outlives it.
 struct Question {
     const Rules& rules;
-    const Settings& settings;   // of Settings::forced nothing counts, but `forced`
+    const Settings& settings;   // of its `rules.forced` nothing counts, but `forced`
     const sched::Shape& shape;  // its ranks are those of the placement, its nodes are not set
     const topo::Placement& placement;
     std::string_view host_mpi;  // one of kHostMpiNames; empty: none, and nothing is handed to it

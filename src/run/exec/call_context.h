@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What all kinds of work of an executor share: the call under way, its operations and its memory,
 // the network, and how the call goes. Each kind of work has a class of its own, which begins
-// operations and looks after them, and sets them done here. State asks each of these in turn, and
-// begins what may begin by that. So none of these classes is entered from within itself.
+// operations and says which are complete. State asks each of these in turn, sets them done, and
+// begins what may begin by that. Only Meetings and Feeds set the last operation of their round done
+// themselves. So none of these classes is entered from within itself.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ struct CallContext {
     transport::CallWord word;
 
     bool is_untouched = true;  // nothing has come from another rank yet
-    // In this step something came or left without completing an operation.
+    // In this step something came or left, or another step has something to do without completing
+    // an operation.
     bool has_progressed = false;
     bool has_failed = false;
     bool has_miscounted = false;  // by the word of all a rank runs another call

@@ -4,9 +4,9 @@
 // (meet_letters.h). Or a word of the team says who has come (meet_roll_call.h).
 //
 // A release by multicast has a number, which each rank takes in its turn: the rank that has
-// everything offers it, all others seek it (run/transport/multicast.h). Then nothing comes any more
-// from the one neighbour that a rank has not heard, and its receive is withdrawn. It comes only if
-// their parts crossed, as the multicast says.
+// everything offers it, all others seek it (run/transport/multicast.h). Then the one neighbour
+// that a rank has not heard sends nothing more, and its receive is withdrawn. If their parts
+// crossed, as the multicast says, its part still comes and is awaited.
 //
 // If the group has failed before, nobody has the number, as all ranks find, and the release comes
 // along the tree. It may reach a rank that has not found that yet, which knows it by the release.
@@ -40,9 +40,10 @@ class Meetings {
     // The call is over: from here on this rank is away.
     void end_call();
 
-    // Of a kMeetWith: whether the neighbour's message is here. The kMeet may be done by it.
+    // Of a kMeetWith: whether nothing more is awaited from there. A step of it may write a letter,
+    // and the kMeet may be done by it.
     transport::State hear(Ref with);
-    // Behind that: whether the neighbour has had this rank's.
+    // Behind that: whether nothing more is to be sent there.
     transport::State test_told(Ref with);
     // Of a kMeet whose number's turn it is. True if that is over; then is_over() says whether the
     // kMeet is, too. Else the release comes along the tree.

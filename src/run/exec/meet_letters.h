@@ -31,7 +31,8 @@ class MeetLetters {
 
     // From the neighbour, to where its message belongs. False: it is not there.
     [[nodiscard]] bool take(Ref with);
-    // Who needs no result, since it has told it itself; before the result is written.
+    // The neighbour that needs no result, since it has told this rank the result. Before the result
+    // is written.
     void leave_out(Ref ref, std::optional<uint32_t> neighbour) {
         if (are_open() && ref.slot == slot_) untold_ = neighbour;
     }

@@ -61,7 +61,8 @@ class MeetMemory {
 
     // Puts the message to a neighbour together: what this rank has of all others, or the result.
     void write_message(uint32_t neighbour, adapt::Kind kind) const;
-    // Puts the multicast together; crossed: the neighbour whose part and this rank's did.
+    // Puts the multicast together. crossed: the neighbour that has this rank's part, and whose part
+    // this rank has.
     void write_multicast(std::optional<uint32_t> crossed) const;
     // Puts the result in its place. By a neighbour's release; or what this rank has and that
     // neighbour's part; or what this rank has alone. The own operand may stand where the result is

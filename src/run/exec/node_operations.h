@@ -15,7 +15,7 @@ namespace tutti::exec {
 
 class NodeOperations {
   public:
-    // team: nullptr where the node has one rank.
+    // team: nullptr where every node has one rank.
     NodeOperations(CallContext& call, node::Team* team) : call_(call), team_(team) {}
     // Memory for so many operations that wait for their turn.
     void reserve(size_t operations) { ready_.reserve(operations); }
@@ -31,13 +31,13 @@ class NodeOperations {
         return start_ready();
     }
     [[nodiscard]] bool is_busy() const { return doing_ == Doing::kOperation; }
-    // Of the operation under way. When it is done that is last().
+    // Of the operation under way: last(), which is done when this says so.
     Step step();
     [[nodiscard]] Ref last() const { return last_; }
     // The call is withdrawn.
     void retract();
 
-    // No operation is under way beside letters, which are about so many bytes of a vector.
+    // No operation is under way beside letters. bytes: of the vector that they carry.
     void begin_letters(size_t bytes);
     void end_letters();
     [[nodiscard]] bool has_letters() const { return doing_ == Doing::kLetters; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The messages under way, in no order: those of sends and receives, which this class posts, and
-// those that others have posted, between neighbours and by the middle of a feeding.
+// operations that others test like messages: those between neighbours, and the middle of a feeding.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class PostedMessages {
 
     // Posts that of a send or receive. True: it is complete already, and not under way.
     [[nodiscard]] bool post(Ref ref);
-    // One that was posted elsewhere.
+    // One that another class tests.
     void add(Ref ref) { refs_.push_back(ref); }
     void remove(size_t i) {
         refs_[i] = refs_.back();

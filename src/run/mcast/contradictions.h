@@ -55,8 +55,8 @@ class Contradictions {
         continuity.on_heartbeat(beat);
         if (!continuity.is_whole()) found_ = from;
     }
-    // For this member's own stream, of which nothing before `kept_from` is kept. Then somebody
-    // acknowledged in the asker's name what that does not have.
+    // For this member's own stream, of which nothing before `kept_from` is kept. A NAK for
+    // older packets means that another process acknowledged them in the asker's name.
     void on_nak(uint64_t now_ns, Member from, const Nak& nak, uint64_t kept_from) {
         ByMember& member = members_[from];
         if (nak.range(0).first >= kept_from) {

@@ -415,7 +415,9 @@ Result<Done> MulticastMaker::probe() {
     const JointFinding joint = join_findings(findings.value(), params_.speed.known());
     if (!joint.is_good) {
         if (made_.route) made_.route->drop();
-        auto agreed = all_.agree(mine_);
+        // What a member without memory did not do is no fault of the network.
+        const bool is_other = !joint.is_of_network && mine_.obstacle == Obstacle::kNetwork;
+        auto agreed = all_.agree(is_other ? Report{} : mine_);
         if (!agreed && joint.is_cut) return Error{ErrorCode::kBootstrap, agreed.error().message};
         if (!agreed && joint.is_of_network) remember_failure(agreed.error().message);
         return agreed;

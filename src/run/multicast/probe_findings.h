@@ -15,7 +15,7 @@ namespace tutti::multicast {
 struct Finding {
     agree::Obstacle obstacle = agree::Obstacle::kNone;
     uint64_t bytes_per_s = 0;
-    uint64_t code_bytes_per_s = 0;   // of who carries
+    uint64_t code_bytes_per_s = 0;   // of the carrying rank
     uint64_t round_trip_ns = 0;      // the longest
     uint64_t round_trip_ns_min = 0;  // one that met nothing else on its way
     uint32_t is_cut = 0;             // a message failed: nothing more comes by messages
@@ -26,8 +26,8 @@ struct Finding {
 struct JointFinding {
     bool is_good = true;  // none has an obstacle
     bool is_cut = false;
-    // No obstacle is another than that of the network. A member that could not go on for another
-    // reason may not have been heard for that one.
+    // Every obstacle is one of the network. Else a member may be unheard only because it could not
+    // probe.
     bool is_of_network = true;
     std::optional<uint64_t> bytes_per_s;  // of the slowest
     std::optional<uint64_t> code_bytes_per_s;

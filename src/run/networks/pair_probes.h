@@ -16,16 +16,17 @@ namespace tutti::networks {
 // A message to each peer of a new team, and one from each, at once.
 class PairProbes {
   public:
-    // All memory that they take: so many bytes a message.
+    // All memory that they take here: so many bytes a message. Each peer takes two messages of the
+    // transport, which is to have room for them.
     void prepare(transport::Rank own, std::span<const transport::Rank> peers, size_t bytes);
-    // There is no way to that peer, by number; it counts as one that fails.
-    void leave_out(size_t peer) { probes_[peer].is_left_out = true; }
+    // index: in the order of prepare(). There is no way to that peer; it counts as one that fails.
+    void leave_out(size_t index) { probes_[index].is_left_out = true; }
     // Once all are ready to receive. It takes as long as the messages, and ns_max at most.
     void run(Process& process, transport::Transport& messages, uint64_t ns_max);
 
-    // After that. By number: messages have come and gone between the two.
-    [[nodiscard]] bool is_good(size_t peer) const { return probes_[peer].is_good; }
-    // Of the peers from that number on, the first one that is not good.
+    // After that: messages have come and gone between the two.
+    [[nodiscard]] bool is_good(size_t index) const { return probes_[index].is_good; }
+    // Of the peers from that index on, the first one that is not good.
     [[nodiscard]] std::optional<transport::Rank> first_bad(size_t from = 0) const;
 
   private:

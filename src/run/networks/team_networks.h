@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The networks of a team across hosts: by which one the messages of each of its tracks go to each
-// peer. All tracks share what connects the members.
+// peer. Tracks may share connections (RDMA), or have their own (loopback).
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,7 @@ class TeamNetworks {
     [[nodiscard]] transport::Transport& transport(uint32_t track);
     // A call may give back its receives. What is held back cannot be withdrawn.
     [[nodiscard]] bool can_withdraw_receives() const { return faulty_.empty() && gives_back(); }
-    // The same of the ways that messages go, whatever is done to them for a test.
+    // The same without regard to TUTTI_FAULTS, so that plans are the same with and without.
     [[nodiscard]] bool gives_back() const { return routes_.front().can_withdraw_receives(); }
     // This member reaches peers by one of them.
     [[nodiscard]] bool has_messages() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Letters: short messages between ranks of a node, in a call of a schedule that follows arrivals
-// (run/exec/meet.cpp). There no rank knows beforehand which other one will write to it.
+// (run/exec/meet_letters.h). There no rank knows beforehand which other one will write to it.
 //
 // All members begin such a call (start_letters) and end it, in their team's order of calls. In
 // between each may write two letters, of kInlineBytesMax bytes at most, each once: the first into

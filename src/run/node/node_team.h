@@ -118,7 +118,7 @@ struct LocalMemory {
     // one line.
     std::unique_ptr<std::byte[]> scratch;
     std::vector<const std::byte*> operands;   // by rank
-    std::shared_ptr<FoldBuffer> fold_buffer;  // of its own, where it has none by then
+    std::shared_ptr<FoldBuffer> fold_buffer;  // prepare() makes one if none was set
 };
 
 // What the members agreed on when the team was made, and this rank's own bookkeeping.

@@ -267,6 +267,8 @@ Report Connector::make_ends() {
     // Over one path of full packets, and back: with its header it is two, of which the first is
     // full.
     probes_.prepare(all_.rank, peers_, mtu_bytes_);
+    // A probe that found none would fail on this side alone, and the others would wait for it.
+    if (messages_ && !messages_->reserve(2 * peers_.size())) return agree::report_of_no_memory();
     return {};
 }
 

@@ -5,8 +5,8 @@
 // The code alone: SipHash-2-4 with 128 bits, libsodium's crypto_shorthash_siphashx24: a keyed
 // function made for short inputs. Over headers: the same over the header of a data packet and its
 // length, and over all of any other, so what the protocol goes by is as safe as before, but for
-// what a release by multicast says of parts that crossed (run/exec/meet.cpp). Without: the key's
-// first half stands where the code would, and keeps groups apart that have one number. With
+// what a release by multicast says of parts that crossed (run/exec/meet_memory.h). Without: the
+// key's first half stands where the code would, and keeps groups apart that have one number. With
 // secrecy: ChaCha20-Poly1305 (RFC 8439), all behind the common header encrypted, the header covered
 // by the code as well. Its nonce is the header's own bytes of group, sender and counter, which no
 // two packets under a key have alike (run/mcast/packet.h, I3); a sequence number would not do, for

@@ -73,7 +73,7 @@ class Link {
     bool write_piece(const SlotRange& range, SlotHeader header, const void* data, bool is_last);
     // 0, else the link has failed.
     bool is_posted(int outcome);
-    // What is under way by it fails, in all teams. True where some of them has not failed before.
+    // What is under way by it fails, in all teams. True if a team has not failed before.
     bool fail(const char* why, const char* more = "");
     // True where there was a piece.
     bool take_tails();

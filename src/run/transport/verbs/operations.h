@@ -145,6 +145,13 @@ class OperationPool {
         *operation = Operation{};
         return operation;
     }
+    // So many may be under way from now on. False: there is no memory.
+    [[nodiscard]] bool reserve(size_t count) {
+        while (all_.size() * kAtOnce < count) {
+            if (!grow()) return false;
+        }
+        return true;
+    }
     void release(Operation* operation) {
         TUTTI_ASSERT(!operation->is_registered(), "its memory was given back");
         operation->next = free_;

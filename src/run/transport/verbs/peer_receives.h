@@ -35,7 +35,7 @@ class PeerReceives {
     // All of the stream's, or all, fail.
     void drop(uint32_t stream);
     void fail();
-    // But those for which an offer was made: of them the end is waited for.
+    // But those whose memory is registered: of them the end is waited for.
     void close();
 
     // Nobody waits for that one; nullptr: there is none.
@@ -49,8 +49,7 @@ class PeerReceives {
     void give_up(uint32_t stream, Operation* operation);
     // False: its message has begun to come.
     bool withdraw(uint32_t stream, const Ticket& ticket);
-    // Has been received for one that is withdrawn, so the next one gets it. False: there is no
-    // memory.
+    // Keeps a message whose receive is withdrawn, for the next receive. False: there is no memory.
     bool keep(uint32_t stream, uint64_t order, const CallWord& word,
               std::span<const std::byte> data);
 

@@ -60,6 +60,8 @@ class Rc final : public Transport {
         team_.share().exposures.use(message_bytes, memory_bytes);
     }
 
+    // So many messages may be under way without memory being taken. False: there is none.
+    [[nodiscard]] bool reserve(size_t messages) { return team_.share().pool.reserve(messages); }
     void send(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
               Ticket& ticket) override;
     void recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes,

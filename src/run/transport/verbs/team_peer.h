@@ -36,8 +36,8 @@ class TeamPeer {
     [[nodiscard]] bool is_counted() const { return team_.number == 0 && link_.is_counted(); }
     // The peer is rank 0, to whose word all add by this link.
     void carry(Adder& adder) { adder_ = &adder; }
-    // A message with it would fail, and why is noted. What came from an end before it left may
-    // still be received.
+    // A message with it would fail; if the link has failed, why is noted. What came from an end
+    // before it left may still be received.
     bool refuses(bool is_send);
     void send(const MessageId& id, const std::byte* data, size_t bytes, Ticket& ticket);
     void recv(const MessageId& id, std::byte* data, size_t bytes, Ticket& ticket);

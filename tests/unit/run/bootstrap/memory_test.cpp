@@ -29,6 +29,7 @@ struct Case {
     const char* hosts;
     uint32_t ranks;
     bool for_good;
+    uint32_t requests = 1;
 };
 
 struct Outcome {
@@ -59,6 +60,7 @@ bool make_short(std::span<const ContextPtr> contexts, const Case& one, uint32_t 
         params.allgather = allgather;
         params.allgather_user = &seat;
         params.p2p = &p2p;
+        params.requests = one.requests;
         tutti_team* team = nullptr;
         Outcome& outcome = outcomes[index];
         if (index == victim) {
@@ -121,12 +123,12 @@ TEST_P(Creation, AllOrNothing) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Memory, Creation,
-                         ::testing::Values(Case{"TUTTI_HOSTS=1", 3, false},
-                                           Case{"TUTTI_HOSTS=1", 3, true},
-                                           Case{"TUTTI_HOSTS=2", 3, false},
-                                           Case{"TUTTI_HOSTS=2", 3, true},
-                                           Case{"TUTTI_HOSTS=3", 3, true}));
+INSTANTIATE_TEST_SUITE_P(
+    Memory, Creation,
+    ::testing::Values(Case{"TUTTI_HOSTS=1", 3, false}, Case{"TUTTI_HOSTS=1", 3, true},
+                      Case{"TUTTI_HOSTS=2", 3, false}, Case{"TUTTI_HOSTS=2", 3, true},
+                      Case{"TUTTI_HOSTS=3", 3, true}, Case{"TUTTI_HOSTS=1", 3, false, 3},
+                      Case{"TUTTI_HOSTS=2", 3, false, 3}));
 
 // The handle of the C interface begins with it.
 engine::Context& context_of(const ContextPtr& context) {
@@ -243,7 +245,8 @@ TEST_P(CreationWithVerbs, AllOrNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Memory, CreationWithVerbs,
                          ::testing::Values(Case{"TUTTI_HOSTS=3", 3, false},
-                                           Case{"TUTTI_HOSTS=3", 3, true}));
+                                           Case{"TUTTI_HOSTS=3", 3, true},
+                                           Case{"TUTTI_HOSTS=3", 3, false, 2}));
 
 INSTANTIATE_TEST_SUITE_P(Memory, CreationWithMulticast,
                          ::testing::Values(Case{"TUTTI_HOSTS=2", 4, false},

@@ -388,7 +388,7 @@ class SlotsWalk : public testing::Test {
         send(from, range, header);
         ++end.sent[stream];
     }
-    // As Links::buffer_unexpected().
+    // As Link::buffer_unexpected().
     void buffer_unexpected(uint32_t at) {
         End& end = ends_[at];
         if (!end.slots.has_to_tell_unexpected() || !end.slots.writes().may_begin()) return;
