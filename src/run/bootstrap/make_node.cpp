@@ -9,8 +9,7 @@
 //   3  each has mapped them, reserved and cleared its own parts, and left its token there
 //      (3b: those to whom /proc did not lead get the descriptor over a socket)
 //   4  each has read all others' tokens in the first slice: proof that it is one memory; left out
-//   where
-//      all have that segment from an earlier team, which proved it
+//      where all have that segment from an earlier team, which proved it
 // In round 2 the leader may say that the team is a lean one (run/node/slice.h): then its memory is
 // in the homes that all have from an earlier team, each tells where in round 3, and 4 is the last.
 //   5  these processes are together for the first time: they have found out how data moves between

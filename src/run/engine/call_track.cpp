@@ -162,7 +162,7 @@ void CallTrack::tell_calls() {
     if (capacity_.is_spare()) tell(shape_.root);
     const node::Op* op = executor_->node_op();
     if (!op) return;
-    // On the node, whoever comes next; or its leader, on whom most depends.
+    // On the node: the rank that is awaited, or else its leader, on which most depends.
     const auto members = means_.placement.members(means_.placement.node_of(means_.rank));
     tell(members[op->awaited != node::kNoRank ? op->awaited : 0]);
 }

@@ -83,7 +83,7 @@ class Runner {
     // Before a sleep: rings for what was done up to here. Then a last step, then sleep().
     virtual Bell& bell(Waiter::From from) = 0;
     virtual void sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) = 0;
-    // Behind steps that nobody waits in: wakes whoever may sleep for what was done.
+    // After steps of a call that this rank does not wait for: wakes ranks that sleep for them.
     virtual void ring() {}
     // What is under way on the own node, or nullptr.
     [[nodiscard]] virtual node::Op* node_op() = 0;

@@ -49,7 +49,7 @@ class Track {
         queue_.push(request);
         return waits_.wait_for(request);
     }
-    // A few steps, for whoever waits elsewhere.
+    // A few steps, while the thread waits for another call.
     void move_on();
     // Waits for its requests.
     void settle() {

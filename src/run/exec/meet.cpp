@@ -31,7 +31,7 @@ void Meetings::end_call() {
 
 // ---- what begins -------------------------------------------------------------------------------
 
-// With the first operation of the round. Who is released goes on, and what it sends in the next
+// With the first operation of the round. A released rank goes on. What it sends in the next
 // meeting comes to neighbours that have not yet looked for their release, whose receives of this
 // one stand posted, perhaps in vain: so meetings have slots in turn. Nobody is two meetings ahead.
 void Meetings::begin_meeting(Ref ref) {
@@ -293,7 +293,7 @@ void Meetings::take_release(Ref ref) {
     }
 }
 
-// Who has everything releases all but the one that has it, too.
+// The rank that has everything releases all neighbours but the one that has it, too.
 void Meetings::release_along_tree(Ref ref) {
     Meet& meet = meet_of(ref);
     if (meet.calls_roll) return meet_without_roll(ref);
@@ -364,7 +364,7 @@ void Meetings::add_waits(Ref with, std::vector<sched::Rank>& ranks) const {
     if (!is_unanswered(with)) ranks.push_back(call_.slots.operation_of(with).peer);
 }
 
-// Whom this rank has heard, and who is to release it all the same. Of others it waits for messages.
+// The neighbour that this rank has heard and that is to release it. Others are awaited by messages.
 void Meetings::add_releaser(std::vector<sched::Rank>& ranks) const {
     const std::optional<Ref> ref = multicasts_.meeting_in_turn();
     if (!ref) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rounds that meet: this class posts a receive for each neighbour, and sends what
 // run/adapt/meeting.h says. Messages go by the network, and between ranks of one node as letters
-// (meet_letters.h). Or a word of the team says who has come (meet_roll_call.h).
+// (meet_letters.h). Or a word of the team says which ranks have come (meet_roll_call.h).
 //
 // A release by multicast has a number, which each rank takes in its turn: the rank that has
 // everything offers it, all others seek it (run/transport/multicast.h). Then the one neighbour

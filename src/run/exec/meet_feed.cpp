@@ -97,7 +97,7 @@ void Feeds::hear_there(Ref with) {
     neighbours.heard |= with.bit();
     said_[with.index] = 0;
     if (feeder_.hear(with.index)) return;
-    call_.fail("a message that nobody who is fed sends");
+    call_.fail("a message that no fed rank sends");
 }
 
 // If there is anything.

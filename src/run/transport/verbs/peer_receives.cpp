@@ -153,7 +153,7 @@ void PeerReceives::make_offers() {
 // ---------------------------------------------------------------- receives that end otherwise
 
 void PeerReceives::drop(uint32_t stream) {
-    while (lines_.first(stream)) team_.end(lines_.pop(stream), State::kFailed);
+    team_.drop(lines_, stream);
     offering_ &= ~(1u << stream);
 }
 
@@ -177,15 +177,13 @@ void PeerReceives::give_up(uint32_t stream, Operation* operation) {
     team_.exposures.give_back(operation->lease);
     operation->target = nullptr;
     if (operation->is_begun) return;
-    lines_.remove(stream, operation);
-    team_.pool.release(operation);
+    team_.forget(lines_, stream, operation);
 }
 
 bool PeerReceives::withdraw(uint32_t stream, const Ticket& ticket) {
     Operation* operation = lines_.find(stream, ticket);
     if (operation->is_begun) return false;
-    lines_.remove(stream, operation);
-    team_.pool.release(operation);
+    team_.forget(lines_, stream, operation);
     return true;
 }
 

@@ -173,8 +173,7 @@ void PeerSends::cancel(uint32_t stream, const Ticket& ticket) {
     operation->call_off();
     operation->source = nullptr;
     if (operation->is_begun) return;
-    lines_.remove(stream, operation);
-    team_.pool.release(operation);
+    team_.forget(lines_, stream, operation);
 }
 
 }  // namespace tutti::transport::verbs

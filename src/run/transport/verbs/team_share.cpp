@@ -3,10 +3,12 @@
 
 namespace tutti::transport::verbs {
 
+void TeamShare::drop(StreamLines& lines, uint32_t stream) {
+    while (lines.first(stream)) end(lines.pop(stream), State::kFailed);
+}
+
 void TeamShare::drop(StreamLines& lines) {
-    for (uint32_t stream = 0; stream < kSlotsMax; ++stream) {
-        while (lines.first(stream)) end(lines.pop(stream), State::kFailed);
-    }
+    for (uint32_t stream = 0; stream < kSlotsMax; ++stream) drop(lines, stream);
 }
 
 // Of a stream no more than the first message is under way from memory to memory.

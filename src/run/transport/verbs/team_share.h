@@ -32,7 +32,13 @@ struct TeamShare {
         if (operation->ticket) operation->ticket->state = state;
         pool.release(operation);
     }
-    // All that the lines have fails.
+    // One of the stream's, which nobody waits for and that has nothing registered.
+    void forget(StreamLines& lines, uint32_t stream, Operation* operation) {
+        lines.remove(stream, operation);
+        pool.release(operation);
+    }
+    // All that the stream has fails; or the lines.
+    void drop(StreamLines& lines, uint32_t stream);
     void drop(StreamLines& lines);
     // The same, but memory that is being written from, or to, stays registered until that is
     // complete.
