@@ -59,6 +59,9 @@ typedef enum tutti_collective {
     TUTTI_SCATTER,
     TUTTI_ALLGATHER,
     TUTTI_REDUCE_SCATTER_BLOCK,
+    TUTTI_ALLTOALL,
+    TUTTI_SCAN,
+    TUTTI_EXSCAN,
     TUTTI_COLLECTIVE_COUNT
 } tutti_collective;
 
@@ -285,8 +288,8 @@ TUTTI_API uint32_t tutti_team_size(const tutti_team* team);
 #define TUTTI_ELEMENT_BYTES_MAX 1024
 
 /* As MPI_IN_PLACE; given as `send`, for scatter as `recv`. Gather and scatter: the root's own block
- * is already in its place. Allgather, reduce, allreduce, reduce_scatter_block: the input is already
- * in recv. */
+ * is already in its place. Allgather, reduce, allreduce, reduce_scatter_block, scan, exscan: the
+ * input is already in recv. Alltoall is never in place: the embedder copies its input first. */
 #define TUTTI_IN_PLACE ((void*)1)
 
 /* One collective call. Buffers are contiguous; `bytes` is one block:
@@ -297,6 +300,10 @@ TUTTI_API uint32_t tutti_team_size(const tutti_team* team);
  *   scatter    what each rank receives; send at the root holds size blocks
  *   allgather  what each rank sends; recv holds size blocks
  *   reduce_scatter_block  what each rank receives; send holds size blocks, in place recv does
+ *   alltoall   what each rank sends to each; send and recv hold size blocks
+ *   scan       the vector; each rank gets the fold of those of the ranks up to itself
+ *   exscan     the vector; each rank gets the fold of those of the ranks before it, rank 0 nothing:
+ *              its recv is not touched
  * `bytes`, collective, root, op and dtype agree on all members. */
 typedef struct tutti_call {
     tutti_collective collective;

@@ -90,6 +90,12 @@ inline constexpr auto kCollectives = std::to_array<Collective>({
      InPlace::kInputInOutput, InnerAt::kOwnBlock},
     {"reduce_scatter_block", detail::kAllEach, detail::kOneEach, From::kAll, Lengths::kEqual,
      InPlace::kOutputInInput},
+    {"alltoall", detail::kAllEach, detail::kAllEach, From::kInTurn, Lengths::kEqual,
+     InPlace::kCopied},
+    {"scan", detail::kOneEach, detail::kOneEach, From::kUpToOwn, Lengths::kEqual,
+     InPlace::kInputInOutput},
+    {"exscan", detail::kOneEach, detail::kOneButFirst, From::kBelowOwn, Lengths::kEqual,
+     InPlace::kInputInOutput},
     // ---- TUTTI_COLLECTIVE_COUNT ----
     {"gatherv", detail::kOneEach, detail::kAllAtRoot, From::kInTurn, Lengths::kKnownToRoot,
      InPlace::kInputInOutput, InnerAt::kOwnBlock},
@@ -97,21 +103,15 @@ inline constexpr auto kCollectives = std::to_array<Collective>({
      InPlace::kOutputInInput, InnerAt::kOwnBlock, MarkedBy::kRecv},
     {"allgatherv", detail::kOneEach, detail::kAllEach, From::kInTurn, Lengths::kKnownToAll,
      InPlace::kInputInOutput, InnerAt::kOwnBlock},
-    {"alltoall", detail::kAllEach, detail::kAllEach, From::kInTurn, Lengths::kEqual,
-     InPlace::kCopied},
     {"alltoallv", detail::kAllEach, detail::kAllEach, From::kInTurn, Lengths::kKnownToPairs,
      InPlace::kCopied},
     {"alltoallw", detail::kAllEach, detail::kAllEach, From::kInTurn, Lengths::kKnownToPairs,
      InPlace::kCopied},
-    {"scan", detail::kOneEach, detail::kOneEach, From::kUpToOwn, Lengths::kEqual,
-     InPlace::kInputInOutput},
-    {"exscan", detail::kOneEach, detail::kOneButFirst, From::kBelowOwn, Lengths::kEqual,
-     InPlace::kInputInOutput},
     {"reduce_scatter", detail::kAllEach, detail::kOneEach, From::kAll, Lengths::kKnownToAll,
      InPlace::kOutputInInput},
 });
 static_assert(kCollectives[TUTTI_BARRIER].name == "barrier");
-static_assert(kCollectives[TUTTI_COLLECTIVE_COUNT - 1].name == "reduce_scatter_block");
+static_assert(kCollectives[TUTTI_COLLECTIVE_COUNT - 1].name == "exscan");
 
 // collective: below TUTTI_COLLECTIVE_COUNT.
 constexpr const Collective& facts(tutti_collective collective) { return kCollectives[collective]; }
@@ -141,20 +141,42 @@ constexpr bool has_data(const Collective& c) { return c.output.on != On::kNobody
 constexpr bool has_root(const Collective& c) {
     return c.input.on == On::kRoot || c.output.on == On::kRoot;
 }
+// Every rank's result takes all ranks: nobody leaves before all have come.
+constexpr bool awaits_all(const Collective& c) {
+    return !has_data(c) || (!has_root(c) && (c.from == From::kInTurn || c.from == From::kAll));
+}
 // Operands are folded; only these have an operator.
 constexpr bool is_reduction(const Collective& c) { return c.from >= From::kAll; }
+// Each rank has the fold of the ranks up to it, or before it: the order of ranks is part of the
+// result, and no two ranks have the same.
+constexpr bool is_prefix(const Collective& c) {
+    return c.from == From::kUpToOwn || c.from == From::kBelowOwn;
+}
 // Every rank has a block of its own, which travels whole.
 constexpr bool has_blocks(const Collective& c) {
     return c.input.holds == Holds::kAll || c.output.holds == Holds::kAll;
 }
+// Every rank has a block for each rank.
+constexpr bool is_between_all(const Collective& c) {
+    return c.input.holds == Holds::kAll && c.from == From::kInTurn;
+}
 // One vector, which may be cut anywhere between elements.
 constexpr bool is_vector(const Collective& c) { return has_data(c) && !has_blocks(c); }
 
+// Who gives has a block for each receiver, so that no two of these read the same.
+constexpr bool is_dealt(const Collective& c) {
+    return c.input.holds == Holds::kAll && !is_reduction(c);
+}
+
 constexpr bool has_data(tutti_collective c) { return has_data(facts(c)); }
 constexpr bool has_root(tutti_collective c) { return has_root(facts(c)); }
+constexpr bool awaits_all(tutti_collective c) { return awaits_all(facts(c)); }
 constexpr bool is_reduction(tutti_collective c) { return is_reduction(facts(c)); }
+constexpr bool is_prefix(tutti_collective c) { return is_prefix(facts(c)); }
 constexpr bool has_blocks(tutti_collective c) { return has_blocks(facts(c)); }
+constexpr bool is_between_all(tutti_collective c) { return is_between_all(facts(c)); }
 constexpr bool is_vector(tutti_collective c) { return is_vector(facts(c)); }
+constexpr bool is_dealt(tutti_collective c) { return is_dealt(facts(c)); }
 
 // ---- what a rank has ---------------------------------------------------------------------------
 

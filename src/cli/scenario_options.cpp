@@ -22,7 +22,8 @@ using explain::Scenario;
 namespace {
 
 constexpr auto kScenarioOptions = std::to_array<OptionDoc>({
-    {"--bytes", "N", "Bytes of the vector (bcast, reduce, allreduce) or of one rank's block"},
+    {"--bytes", "N",
+     "Bytes of the vector (bcast, reduce, allreduce, scan, exscan) or of one rank's block"},
     {"--ranks", "N", "Number of ranks of the team"},
     {"--hosts", "N|LIST", "Number of hosts (default: one for each rank), or their names: n[0-7]"},
     {"--placement", "WORD",

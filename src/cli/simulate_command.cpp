@@ -56,7 +56,9 @@ constexpr uint64_t kMemoryBytesMax = uint64_t{4} << 30;
 
 // One rank's buffers. At most 2^17 blocks of 2^36 bytes.
 uint64_t buffer_bytes(const sched::Shape& shape) {
-    return shape.bytes * (has_blocks(shape.collective) ? shape.ranks + 1 : 2);
+    if (!has_blocks(shape.collective)) return 2 * shape.bytes;
+    // The root has whatever anybody has.
+    return shape.input_bytes(shape.root) + shape.output_bytes(shape.root);
 }
 
 bool has_room_for_data(const sched::Shape& shape) {

@@ -16,5 +16,8 @@ int reduce_scatter_block(const ReduceArgs& a);
 int gather(const BlocksArgs& a);
 int scatter(const BlocksArgs& a);
 int allgather(const BlocksArgs& a);
+int alltoall(const BlocksArgs& a);
+int scan(const ReduceArgs& a);
+int exscan(const ReduceArgs& a);
 
 }  // namespace tutti::mpi

@@ -23,11 +23,24 @@ bool blocks_fit(const BlocksArgs& a, const void* one, Count one_count, Count all
 }
 
 // Of a reduction without a root.
-int fold_for_all(const ReduceArgs& a, const decltype(abi::Host::allreduce)& by_int,
-                 const decltype(abi::Host::allreduce_c)& by_count) {
+int fold(const ReduceArgs& a, const decltype(abi::Host::allreduce)& by_int,
+         const decltype(abi::Host::allreduce_c)& by_count) {
     if (a.large && by_count) return by_count(a.send, a.recv, a.count, a.type, a.op, a.comm);
     if (!fits_an_int(a.count)) return refuse_count(a.comm);
     return by_int(a.send, a.recv, narrow(a.count), a.type, a.op, a.comm);
+}
+
+// Of blocks without a root.
+int each_to_each(const BlocksArgs& a, const decltype(abi::Host::allgather)& by_int,
+                 const decltype(abi::Host::allgather_c)& by_count) {
+    if (a.large && by_count) {
+        return by_count(a.send, a.send_count, a.send_type, a.recv, a.recv_count, a.recv_type,
+                        a.comm);
+    }
+    const bool send_fits = is_in_place(a.send) || fits_an_int(a.send_count);
+    if (!send_fits || !fits_an_int(a.recv_count)) return refuse_count(a.comm);
+    return by_int(a.send, narrow(a.send_count), a.send_type, a.recv, narrow(a.recv_count),
+                  a.recv_type, a.comm);
 }
 
 }  // namespace
@@ -52,11 +65,11 @@ int host_reduce(const ReduceArgs& a) {
 }
 
 int host_allreduce(const ReduceArgs& a) {
-    return fold_for_all(a, front.host.allreduce, front.host.allreduce_c);
+    return fold(a, front.host.allreduce, front.host.allreduce_c);
 }
 
 int host_reduce_scatter_block(const ReduceArgs& a) {
-    return fold_for_all(a, front.host.reduce_scatter_block, front.host.reduce_scatter_block_c);
+    return fold(a, front.host.reduce_scatter_block, front.host.reduce_scatter_block_c);
 }
 
 int host_gather(const BlocksArgs& a) {
@@ -82,16 +95,16 @@ int host_scatter(const BlocksArgs& a) {
 }
 
 int host_allgather(const BlocksArgs& a) {
-    const abi::Host& host = front.host;
-    if (a.large && host.allgather_c) {
-        return host.allgather_c(a.send, a.send_count, a.send_type, a.recv, a.recv_count,
-                                a.recv_type, a.comm);
-    }
-    const bool send_fits = is_in_place(a.send) || fits_an_int(a.send_count);
-    if (!send_fits || !fits_an_int(a.recv_count)) return refuse_count(a.comm);
-    return host.allgather(a.send, narrow(a.send_count), a.send_type, a.recv, narrow(a.recv_count),
-                          a.recv_type, a.comm);
+    return each_to_each(a, front.host.allgather, front.host.allgather_c);
 }
+
+int host_alltoall(const BlocksArgs& a) {
+    return each_to_each(a, front.host.alltoall, front.host.alltoall_c);
+}
+
+int host_scan(const ReduceArgs& a) { return fold(a, front.host.scan, front.host.scan_c); }
+
+int host_exscan(const ReduceArgs& a) { return fold(a, front.host.exscan, front.host.exscan_c); }
 
 bool host_checks_arguments() {
     int word = 0;

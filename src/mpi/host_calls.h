@@ -25,7 +25,7 @@ struct BcastArgs {
     bool large;  // called by the _c name
 };
 
-// Reduce, allreduce and reduce_scatter_block; the root is significant in a reduce only.
+// Reductions; the root is significant in a reduce only.
 struct ReduceArgs {
     const void* send;
     void* recv;
@@ -37,7 +37,7 @@ struct ReduceArgs {
     bool large;
 };
 
-// Gather, scatter and allgather; the root of an allgather is not significant.
+// Gather, scatter, allgather and alltoall; the root is not significant in the last two.
 struct BlocksArgs {
     const void* send;
     Count send_count;
@@ -60,6 +60,9 @@ int host_reduce_scatter_block(const ReduceArgs& a);
 int host_gather(const BlocksArgs& a);
 int host_scatter(const BlocksArgs& a);
 int host_allgather(const BlocksArgs& a);
+int host_alltoall(const BlocksArgs& a);
+int host_scan(const ReduceArgs& a);
+int host_exscan(const ReduceArgs& a);
 
 // Whether the host looks at arguments at all: it can be told not to. Asked with a broadcast of
 // nothing, whose root is out of range, on a copy of MPI_COMM_SELF.

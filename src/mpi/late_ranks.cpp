@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/collectives.h"
 #include "mpi/amount.h"
 #include "mpi/report.h"
 
@@ -17,10 +18,9 @@ constexpr const char* kSampled = "arrivals/calls";
 
 bool is_blocking(uint8_t form) { return Form{form} == Form::kBlocking; }
 
-// Of the collectives in which all wait for all.
-bool has_no_root(uint32_t kind) {
-    return kind == kBarrier || kind == kAllreduce || kind == kAllgather ||
-           kind == kReduceScatterBlock;
+// Of the collectives that Tutti runs; only their calls are sampled.
+bool all_await_all(uint32_t kind) {
+    return kind < TUTTI_COLLECTIVE_COUNT && awaits_all(static_cast<tutti_collective>(kind));
 }
 
 // Whose calls these are: of one collective, and of communicators of one size.
@@ -70,7 +70,7 @@ class Worst {
 void bound_own_wait(FactLog& log, std::span<const ReportRecord> own) {
     double inside_s = 0;
     for (const ReportRecord& record : own) {
-        if (!is_blocking(record.form) || !has_no_root(record.kind)) continue;
+        if (!is_blocking(record.form) || !all_await_all(record.kind)) continue;
         inside_s += static_cast<double>(record.nanoseconds) * 1e-9;
     }
     log.change("arrivals", [&](FactRow& row) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce, allreduce and reduce_scatter_block. MPI makes the operator and the element type equal on
-// all ranks, so both may decide whether Tutti runs the call.
+// Reduce, allreduce, reduce_scatter_block, scan and exscan. MPI makes the operator and the element
+// type equal on all ranks, so both may decide whether Tutti runs the call.
 #include <algorithm>
 #include <initializer_list>
 #include <optional>
 #include <utility>
 
+#include "base/collectives.h"
 #include "mpi/buffers.h"
 #include "mpi/call.h"
 #include "mpi/collective_calls.h"
@@ -22,9 +23,12 @@ constexpr const char* kLargeElement = "host: user operator on a large element";
 
 // What the arguments mean on this rank.
 struct Roles {
-    bool receives;
+    bool receives;  // a result
     bool in_place;
     uint64_t blocks;  // that each rank gives; it gets one of them
+    // The receive buffer counts. In an exscan rank 0 has no result, but may give what it gives
+    // there; it is not written to.
+    [[nodiscard]] bool has_recv() const { return receives || in_place; }
 };
 
 // One of a kernel lies where the element does, a user's where its data does.
@@ -35,7 +39,7 @@ std::byte* place_of(const tutti_call& call, const TypedBuffer& side) {
 void set_buffers(tutti_call& call, const TypedBuffer& send, const TypedBuffer& recv,
                  const Roles& roles) {
     call.send = roles.in_place ? TUTTI_IN_PLACE : place_of(call, send);
-    call.recv = roles.receives ? place_of(call, recv) : nullptr;
+    call.recv = roles.has_recv() ? place_of(call, recv) : nullptr;
 }
 
 // Where the elements lie; those with gaps under a user operator are packed on the way in and out.
@@ -64,7 +68,7 @@ class ReduceBuffers final : public Preparation {
     }
 
     int after(int status) override {
-        if (out_ != nullptr && status == abi::kSuccess) {
+        if (out_ != nullptr && roles_.receives && status == abi::kSuccess) {
             const uint64_t count = roles_.in_place ? recv_.count / roles_.blocks : recv_.count;
             status = unpack(out_, recv_.block(0), count, recv_.type, *recv_.info);
         }
@@ -78,8 +82,8 @@ class ReduceBuffers final : public Preparation {
         const size_t all_bytes = call_.bytes * roles_.blocks;
         const size_t out_bytes = roles_.in_place ? all_bytes : call_.bytes;
         std::byte* in = roles_.in_place ? nullptr : send_scratch_.get(all_bytes);
-        out_ = roles_.receives ? recv_scratch_.get(out_bytes) : nullptr;
-        if ((in == nullptr && !roles_.in_place) || (out_ == nullptr && roles_.receives)) {
+        out_ = roles_.has_recv() ? recv_scratch_.get(out_bytes) : nullptr;
+        if ((in == nullptr && !roles_.in_place) || (out_ == nullptr && roles_.has_recv())) {
             return no_memory();
         }
         call_.send = roles_.in_place ? TUTTI_IN_PLACE : in;
@@ -104,8 +108,8 @@ Part part_sent(TypedBuffer& send, const Roles& roles) {
     return roles.in_place ? Part{} : reads(send);
 }
 Part part_received(TypedBuffer& recv, const Roles& roles) {
-    if (!roles.receives) return {};
-    return {&recv, 1, 0, roles.in_place ? 1u : 0u, true};
+    if (!roles.has_recv()) return {};
+    return {&recv, 1, 0, roles.in_place ? 1u : 0u, roles.receives};
 }
 
 // With a user operator, or where the call is not plain.
@@ -137,7 +141,7 @@ class ReduceCall final : public Call {
         const std::initializer_list<Part> parts{part_sent(send_, roles_),
                                                 part_received(recv_, roles_)};
         const Subject subject{roles_.in_place ? nullptr : &send_,
-                              roles_.receives ? &recv_ : nullptr, a.op, a.type};
+                              roles_.has_recv() ? &recv_ : nullptr, a.op, a.type};
         needs(staging_.emplace(state_, static_cast<Kind>(call_.collective), parts));
         needs(verified_.emplace(state_, call_, subject));
         needs(buffers_.emplace(state_, call_, send_, recv_, roles_, user));
@@ -183,7 +187,7 @@ bool read_sides(const ReduceArgs& a, const Roles& roles, TypedBuffer& send, Type
         return false;
     }
     const Count room = roles.in_place ? given : a.count;
-    return !roles.receives || (recv.set(a.recv, room, a.type, info) && recv.has_memory());
+    return !roles.has_recv() || (recv.set(a.recv, room, a.type, info) && recv.has_memory());
 }
 
 // Why no rank lets Tutti run this operator on this element type; null where all do.
@@ -204,13 +208,18 @@ bool depends_on_order(const TypeInfo& info, int op) {
 bool host_takes_into_itself(tutti_collective collective, const ReduceArgs& a) {
     if (!front.host.brand->takes_some_into_itself) return false;
     const bool is_bottom = a.recv == nullptr;
-    return collective == TUTTI_REDUCE_SCATTER_BLOCK ||
+    return collective == TUTTI_REDUCE_SCATTER_BLOCK || is_prefix(collective) ||
            (collective == TUTTI_ALLREDUCE && (a.count <= 1 || is_bottom));
+}
+
+// Whether this rank gets a result.
+bool receives(tutti_collective collective, const ReduceArgs& a, const CommState& state) {
+    return output_blocks(collective, state.rank, static_cast<uint32_t>(a.root), state.size) > 0;
 }
 
 template <tutti_collective kCollective, int (*kHost)(const ReduceArgs&)>
 int reduce_any(const ReduceArgs& a) {
-    constexpr bool kAll = kCollective != TUTTI_REDUCE;
+    constexpr bool kHasRoot = has_root(kCollective);
     constexpr bool kScatters = kCollective == TUTTI_REDUCE_SCATTER_BLOCK;
     constexpr auto kKind = static_cast<Kind>(kCollective);
     CommState* state = find_state(a.comm);
@@ -220,22 +229,22 @@ int reduce_any(const ReduceArgs& a) {
                        [&] { return kHost(a); });
     };
     if (has_no_team(*state)) return hand_over(state->why);
-    const bool receives = kAll || state->rank == static_cast<uint32_t>(a.root);
-    Roles roles{receives, is_in_place(a.send), kScatters ? state->size : 1u};
+    Roles roles{receives(kCollective, a, *state), is_in_place(a.send),
+                kScatters ? state->size : 1u};
     const int op = front.host.ops.find(a.op);
-    if ((!kAll && static_cast<uint32_t>(a.root) >= state->size) || (roles.in_place && !receives) ||
-        op == kNoOp) {
-        return by_this_rank(*state, kKind, hand_over);
-    }
+    const bool is_root_wrong = kHasRoot && (static_cast<uint32_t>(a.root) >= state->size ||
+                                            (roles.in_place && !roles.receives));
+    if (is_root_wrong || op == kNoOp) return by_this_rank(*state, kKind, hand_over);
     TypedBuffer send, recv;
     if (!read_sides(a, roles, send, recv)) return by_this_rank(*state, kKind, hand_over);
-    if (receives && !roles.in_place && a.send == a.recv && a.count > 0) {
+    const bool is_looked_at = roles.receives || kCollective == TUTTI_EXSCAN;
+    if (is_looked_at && !roles.in_place && a.send == a.recv && a.count > 0) {
         // Both have one datatype, so they are the same bytes. Where the host does not look, it is
         // meant as in place.
         if (front.host.checks_arguments && !host_takes_into_itself(kCollective, a)) {
             return by_this_rank(*state, kKind, hand_over);
         }
-        roles.in_place = true;
+        roles.in_place = roles.receives;
         if (kScatters && !read_sides(a, roles, send, recv)) {
             return by_this_rank(*state, kKind, hand_over);
         }
@@ -247,7 +256,7 @@ int reduce_any(const ReduceArgs& a) {
     if (why != nullptr) return checked_by_host(*state, kKind, [&] { return hand_over(why); });
     tutti_call call{};
     call.collective = kCollective;
-    call.root = kAll ? 0 : static_cast<uint32_t>(a.root);
+    call.root = kHasRoot ? static_cast<uint32_t>(a.root) : 0;
     call.bytes = (roles.in_place ? recv.bytes : send.bytes) / roles.blocks;
     set_operator(call, a, op, info);
     if (call.bytes == 0) return run_empty(*state, call);
@@ -268,5 +277,9 @@ int allreduce(const ReduceArgs& a) { return reduce_any<TUTTI_ALLREDUCE, host_all
 int reduce_scatter_block(const ReduceArgs& a) {
     return reduce_any<TUTTI_REDUCE_SCATTER_BLOCK, host_reduce_scatter_block>(a);
 }
+
+int scan(const ReduceArgs& a) { return reduce_any<TUTTI_SCAN, host_scan>(a); }
+
+int exscan(const ReduceArgs& a) { return reduce_any<TUTTI_EXSCAN, host_exscan>(a); }
 
 }  // namespace tutti::mpi

@@ -59,12 +59,17 @@ uint64_t bytes_of_derived(abi::Count count, abi::Datatype type) {
     return static_cast<uint64_t>(count) * static_cast<uint64_t>(size);
 }
 
+// As calls of the host are counted (passed_bytes.h): of an alltoall all that a rank sends.
+static uint64_t counted_bytes(const CommState& state, const tutti_call& call) {
+    return call.collective == TUTTI_ALLTOALL ? call.bytes * uint64_t{state.size} : call.bytes;
+}
+
 void count_call(CommState& state, const tutti_call& call, tutti_status status, uint64_t took_ns) {
     note_watched(state, status, took_ns);
     const bool is_empty = call.bytes == 0 && call.collective != TUTTI_BARRIER;
     if (!front.asked.report || status != TUTTI_OK || is_empty) return;
-    front.counts.calls.count(static_cast<Kind>(call.collective), state.size, call.bytes,
-                             tutti_team_ran(state.team), took_ns);
+    front.counts.calls.count(static_cast<Kind>(call.collective), state.size,
+                             counted_bytes(state, call), tutti_team_ran(state.team), took_ns);
 }
 
 tutti_status run_and_count(CommState& state, const tutti_call& call) {

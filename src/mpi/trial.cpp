@@ -25,27 +25,19 @@ int agree(const CommState& state, int mine, abi::OpName op) {
     return all;
 }
 
+// Of a broadcast each rank has room for what one of them gives.
 size_t Trial::blocks_in() const {
-    if (call_.collective != TUTTI_SCATTER) return reduced_blocks();
-    return is_root() ? state_.size : 0;
+    if (call_.collective == TUTTI_BCAST) return 1;
+    return input_blocks(call_.collective, state_.rank, call_.root, state_.size);
 }
 
 size_t Trial::blocks_out() const {
-    switch (call_.collective) {
-        case TUTTI_REDUCE:
-            return is_root() ? 1 : 0;
-        case TUTTI_GATHER:
-            return is_root() ? state_.size : 0;
-        case TUTTI_ALLGATHER:
-            return state_.size;
-        default:
-            return 1;
-    }
+    return output_blocks(call_.collective, state_.rank, call_.root, state_.size);
 }
 
 size_t Trial::element_bytes() const {
     if (has_kernel()) return tutti_dtype_bytes(call_.dtype);
-    const TypedBuffer* side = receives() ? subject_.recv : subject_.send;
+    const TypedBuffer* side = subject_.recv != nullptr ? subject_.recv : subject_.send;
     return side != nullptr ? std::max<size_t>(side->info->size, 1) : 1;
 }
 
@@ -70,10 +62,10 @@ bool Trial::take_input() const {
     const uint64_t blocks = is_reduced() ? 1 : blocks_in();
     const TypedBuffer* send = subject_.send;
     if (send != nullptr) return take(*send, 0, send->count * blocks, input_);
-    // In place: what this rank gives stands where it will receive, among the blocks of all ranks if
-    // these come.
-    const bool is_among_others = has_blocks(call_.collective) && !is_reduced();
-    return take(*subject_.recv, is_among_others ? state_.rank : 0, subject_.recv->count, input_);
+    // In place: what this rank gives stands where it will receive.
+    const bool is_among_others = facts(call_.collective).inner_at == InnerAt::kOwnBlock;
+    return take(*subject_.recv, is_among_others ? state_.rank : 0, subject_.recv->count * blocks,
+                input_);
 }
 
 bool Trial::prepare() {
@@ -81,7 +73,8 @@ bool Trial::prepare() {
     const size_t in_bytes = blocks_in() * call_.bytes;
     out_bytes_ = blocks_out() * call_.bytes;
     input_ = in_.get(in_bytes);
-    by_host_ = host_.get(out_bytes_);
+    // The MPICH family refuses a null pointer also on the rank of an exscan that has no result.
+    by_host_ = host_.get(is_prefix(call_.collective) ? call_.bytes : out_bytes_);
     by_tutti_ = tutti_.get(out_bytes_);
     if (has_kernel()) {
         const size_t wide = std::max(
@@ -107,6 +100,9 @@ bool Trial::move_by_host() {
         case TUTTI_SCATTER:
             return held(
                 front.host.scatter(input_, bytes, byte, by_host_, bytes, byte, root, state_.comm));
+        case TUTTI_ALLTOALL:
+            return held(
+                front.host.alltoall(input_, bytes, byte, by_host_, bytes, byte, state_.comm));
         default:
             return held(
                 front.host.allgather(input_, bytes, byte, by_host_, bytes, byte, state_.comm));
@@ -116,14 +112,20 @@ bool Trial::move_by_host() {
 // Never in place: some hosts fail there.
 bool Trial::reduce_by_host(const void* in, void* out, int count, abi::Datatype type,
                            abi::Op op) const {
-    if (call_.collective == TUTTI_ALLREDUCE) {
-        return held(front.host.allreduce(in, out, count, type, op, state_.comm));
+    const abi::Host& host = front.host;
+    const int root = static_cast<int>(call_.root);
+    switch (call_.collective) {
+        case TUTTI_ALLREDUCE:
+            return held(host.allreduce(in, out, count, type, op, state_.comm));
+        case TUTTI_REDUCE_SCATTER_BLOCK:
+            return held(host.reduce_scatter_block(in, out, count, type, op, state_.comm));
+        case TUTTI_SCAN:
+            return held(host.scan(in, out, count, type, op, state_.comm));
+        case TUTTI_EXSCAN:
+            return held(host.exscan(in, out, count, type, op, state_.comm));
+        default:
+            return held(host.reduce(in, out, count, type, op, root, state_.comm));
     }
-    if (call_.collective == TUTTI_REDUCE_SCATTER_BLOCK) {
-        return held(front.host.reduce_scatter_block(in, out, count, type, op, state_.comm));
-    }
-    return held(
-        front.host.reduce(in, out, count, type, op, static_cast<int>(call_.root), state_.comm));
 }
 
 // fill(operands, to) for elements [first, first + count) of each block, one block behind the other;

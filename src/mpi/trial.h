@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/collectives.h"
 #include "mpi/buffers.h"
 #include "mpi/call_memory.h"
 #include "mpi/comm_state.h"
@@ -19,15 +20,6 @@ namespace tutti::mpi {
 // Of what one rank holds of a call; more is not compared. Beside the program's own buffers a chosen
 // call takes up to three times as much for as long as it lasts. Also what an int can count.
 inline constexpr uint64_t kVerifiedBytesMax = uint64_t{1} << 30;
-
-inline bool has_blocks(tutti_collective collective) {
-    return collective == TUTTI_GATHER || collective == TUTTI_SCATTER ||
-           collective == TUTTI_ALLGATHER || collective == TUTTI_REDUCE_SCATTER_BLOCK;
-}
-inline bool is_reduction(tutti_collective collective) {
-    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE ||
-           collective == TUTTI_REDUCE_SCATTER_BLOCK;
-}
 
 // The least or largest of all ranks' words, over the host.
 int agree(const CommState& state, int mine, abi::OpName op);
@@ -48,11 +40,10 @@ class Trial {
     [[nodiscard]] bool is_reduced() const { return is_reduction(call_.collective); }
     [[nodiscard]] bool is_root() const { return state_.rank == call_.root; }
     [[nodiscard]] bool has_kernel() const { return is_reduced() && call_.op != TUTTI_OP_USER; }
-    [[nodiscard]] bool receives() const { return subject_.recv != nullptr; }
+    // A result.
+    [[nodiscard]] bool receives() const { return subject_.recv != nullptr && blocks_out() > 0; }
     // Blocks of a reduction that each rank gives; it gets one of them.
-    [[nodiscard]] uint64_t reduced_blocks() const {
-        return call_.collective == TUTTI_REDUCE_SCATTER_BLOCK ? state_.size : 1;
-    }
+    [[nodiscard]] uint64_t reduced_blocks() const { return is_reduced() ? blocks_in() : 1; }
     [[nodiscard]] size_t blocks_in() const;
     [[nodiscard]] size_t blocks_out() const;
     [[nodiscard]] size_t slice_elements() const;

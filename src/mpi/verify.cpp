@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "base/collectives.h"
 #include "mpi/trial.h"
 
 namespace tutti::mpi {
@@ -52,11 +53,6 @@ std::string what_is_reduced(const tutti_call& call) {
     if (!is_reduction(call.collective)) return "";
     if (call.op == TUTTI_OP_USER) return " of a user's operator";
     return std::string(" of ") + dtype_name(call.dtype) + ", " + op_name(call.op);
-}
-
-bool has_root(tutti_collective collective) {
-    return collective != TUTTI_ALLREDUCE && collective != TUTTI_ALLGATHER &&
-           collective != TUTTI_REDUCE_SCATTER_BLOCK;
 }
 
 void tell(const CommState& state, const tutti_call& call, const Trial& trial,

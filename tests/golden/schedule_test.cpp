@@ -731,12 +731,13 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{"", "explain",
               "explain: which collective? One of barrier, bcast, reduce, allreduce, gather, "
-              "scatter, allgather, reduce_scatter_block"},
+              "scatter, allgather, reduce_scatter_block, alltoall, scan, exscan"},
         Wrong{"", "explain alreduce --ranks 2",
               "unknown collective alreduce; did you mean allreduce?"},
-        Wrong{"", "explain alltoall --ranks 2",
-              "unknown collective alltoall: Tutti runs barrier, bcast, reduce, allreduce, gather, "
-              "scatter, allgather, reduce_scatter_block, your MPI the others"},
+        Wrong{"", "explain reduce_scatter --ranks 2",
+              "unknown collective reduce_scatter: Tutti runs barrier, bcast, reduce, allreduce, "
+              "gather, scatter, allgather, reduce_scatter_block, alltoall, scan, exscan, your MPI "
+              "the others"},
         Wrong{"", "explain allreduce --ranks 2 --hosts 1 --bytes 8 --algorithm split",
               "--algorithm: split is an algorithm within a host: node:split"},
         Wrong{"", "explain barrier now --ranks 2", "explain: unexpected word now"},

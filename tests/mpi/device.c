@@ -205,11 +205,12 @@ static void one_bottom(Run* run, size_t count, int root) {
     check_memory(&m, busy, "bcast from MPI_BOTTOM");
 }
 
-static int sum_of(const Run* run, size_t unit) {
+static int sum_below(const Run* run, int end, size_t unit) {
     int sum = 0;
-    for (int r = 0; r < run->size; ++r) sum += value_of(run->key, r, unit);
+    for (int r = 0; r < end; ++r) sum += value_of(run->key, r, unit);
     return sum;
 }
+static int sum_of(const Run* run, size_t unit) { return sum_below(run, run->size, unit); }
 
 // MPI_INT by a kernel, or the second layout by a user's operator: the operator's type is the same
 // on all ranks.
@@ -331,6 +332,52 @@ static void one_scatter(Run* run, size_t count, int root) {
     check_memory(&all, busy, "scatter, sent");
 }
 
+// In place the input is read where the result is written.
+static void one_alltoall(Run* run, size_t count) {
+    const int in_place = (int)(mix(run->key) % 2), busy = draw_busy(run);
+    const size_t all = count * (size_t)run->size, units = count * kUnits;
+    Memory send = draw_memory(run, in_place ? 0 : all), recv = draw_memory(run, all);
+    for (size_t u = 0; u < all * kUnits; ++u)
+        set_unit(in_place ? &recv : &send, u, value_of(run->key, run->rank, u));
+    place_image(&send, busy);
+    place_image(&recv, busy);
+    MPI_Alltoall(in_place ? MPI_IN_PLACE : send.start, (int)count, send.layout->type, recv.start,
+                 (int)count, recv.layout->type, MPI_COMM_WORLD);
+    for (size_t u = 0; u < all * kUnits; ++u) {
+        const size_t of_sender = (size_t)run->rank * units + u % units;
+        set_unit(&recv, u, value_of(run->key, (int)(u / units), of_sender));
+    }
+    check_memory(&send, busy, "alltoall, sent");
+    check_memory(&recv, busy, "alltoall");
+}
+
+// Rank 0 has no result of an exscan, and may give its input where the others get theirs.
+static void one_scan(Run* run, size_t count, int is_exclusive) {
+    static Layout plain = {MPI_DATATYPE_NULL, {0, 4}, 8, 0, 8};
+    const int is_user = (int)(mix(run->key) % 3), in_place = (int)(draw(&run->own) % 2);
+    const Layout* layout = is_user == 1 ? &run->layouts[1] : &plain;
+    const MPI_Datatype type = is_user == 1 ? layout->type : MPI_INT;
+    const int elements = (int)(is_user == 1 ? count : count * kUnits), busy = draw_busy(run);
+    const MPI_Op op = is_user ? run->op : MPI_SUM;
+    Memory send = make_memory(draw_place(run), layout, count, draw_device(run));
+    Memory recv = make_memory(draw_place(run), layout, count, draw_device(run));
+    for (size_t u = 0; u < count * kUnits; ++u)
+        set_unit(in_place ? &recv : &send, u, value_of(run->key, run->rank, u));
+    place_image(&send, busy);
+    place_image(&recv, busy);
+    const void* from = in_place ? MPI_IN_PLACE : send.start;
+    if (is_exclusive) {
+        MPI_Exscan(from, recv.start, elements, type, op, MPI_COMM_WORLD);
+    } else {
+        MPI_Scan(from, recv.start, elements, type, op, MPI_COMM_WORLD);
+    }
+    const int end = is_exclusive ? run->rank : run->rank + 1;
+    for (size_t u = 0; u < count * kUnits && end > 0; ++u)
+        set_unit(&recv, u, sum_below(run, end, u));
+    check_memory(&send, busy, "scan, sent");
+    check_memory(&recv, busy, is_exclusive ? "exscan" : "scan");
+}
+
 static void one_of_each(Run* run, size_t count) {
     const int root = (int)(draw(&run->key) % (uint64_t)run->size);
     one_bcast(run, count, root);
@@ -339,6 +386,8 @@ static void one_of_each(Run* run, size_t count) {
         one_reduce(run, count, root, 0);
         one_reduce(run, count, root, 1);
         one_reduce_scatter(run, count);
+        one_alltoall(run, count);
+        one_scan(run, count, i % 2);
     }
     one_gather(run, count, root, 0);
     one_gather(run, count, root, 1);

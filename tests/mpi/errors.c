@@ -43,6 +43,15 @@ static void try_all(MPI_Comm comm, int fewer) {
     show("Scatter root", MPI_Scatter(out, 1, MPI_INT, in, 1, MPI_INT, size, comm));
     show("Allgather count", MPI_Allgather(in, -1, MPI_INT, out, -1, MPI_INT, comm));
     show("Allgather type", MPI_Allgather(in, 1, MPI_DATATYPE_NULL, out, 1, MPI_INT, comm));
+    show("Alltoall count", MPI_Alltoall(in, -1, MPI_INT, out, -1, MPI_INT, comm));
+    show("Alltoall count received", MPI_Alltoall(in, 1, MPI_INT, out, -1, MPI_INT, comm));
+    show("Alltoall type", MPI_Alltoall(in, 1, MPI_DATATYPE_NULL, out, 1, MPI_INT, comm));
+    show("Alltoall into in place", MPI_Alltoall(in, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm));
+    show("Scan operator", MPI_Scan(in, out, 1, MPI_INT, MPI_OP_NULL, comm));
+    show("Scan of double by BAND", MPI_Scan(in, out, 1, MPI_DOUBLE, MPI_BAND, comm));
+    show("Scan into in place", MPI_Scan(in, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, comm));
+    show("Exscan operator", MPI_Exscan(in, out, 1, MPI_INT, MPI_OP_NULL, comm));
+    show("Exscan of double by BAND", MPI_Exscan(in, out, 1, MPI_DOUBLE, MPI_BAND, comm));
 }
 
 int main(int argc, char** argv) {

@@ -1,18 +1,18 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! The seven collectives through the Fortran bindings.
+! The collectives through the Fortran bindings.
 program fortran
     use mpi
     implicit none
     integer :: code, me, ranks, call, root, failures, i, total
     integer :: numbers(10)
-    integer, allocatable :: all(:)
+    integer, allocatable :: all(:), other(:)
     double precision :: values(1000), sums(1000)
     logical :: mine, both
 
     call MPI_Init(code)
     call MPI_Comm_rank(MPI_COMM_WORLD, me, code)
     call MPI_Comm_size(MPI_COMM_WORLD, ranks, code)
-    allocate(all(10 * ranks))
+    allocate(all(10 * ranks), other(10 * ranks))
     failures = 0
     do call = 0, 9
         root = mod(call, ranks)
@@ -47,6 +47,22 @@ program fortran
         all = -1
         call MPI_Allgather(numbers, 10, MPI_INTEGER, all, 10, MPI_INTEGER, MPI_COMM_WORLD, code)
         if (any(all /= (/ (i + call, i = 1, 10 * ranks) /))) failures = failures + 1
+
+        ! All ranks send alike, to each other what differs.
+        other = -1
+        call MPI_Alltoall(all, 10, MPI_INTEGER, other, 10, MPI_INTEGER, MPI_COMM_WORLD, code)
+        if (any(other /= (/ (10 * me + mod(i - 1, 10) + 1 + call, i = 1, 10 * ranks) /))) then
+            failures = failures + 1
+        end if
+        call MPI_Alltoall(MPI_IN_PLACE, 10, MPI_INTEGER, all, 10, MPI_INTEGER, MPI_COMM_WORLD, code)
+        if (any(all /= other)) failures = failures + 1
+        numbers = me + call
+        call MPI_Scan(numbers, other, 10, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, code)
+        if (any(other(1:10) /= me * (me + 1) / 2 + (me + 1) * call)) failures = failures + 1
+        call MPI_Exscan(MPI_IN_PLACE, numbers, 10, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, code)
+        total = me * (me - 1) / 2 + me * call
+        if (me == 0) total = call
+        if (any(numbers /= total)) failures = failures + 1
     end do
     if (failures > 0) then
         print '(A,I0)', 'failed ', failures

@@ -39,6 +39,11 @@ static void vectors(void) {
     expect(status == MPI_SUCCESS, "alltoallv");
     for (int i = 0; i < size; ++i) expect(out[size - 1 - i] == 100 * i + rank, "alltoallv data");
 
+    FUNCTION(MPI_Alltoall_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
+             MPI_Comm)
+    (in, 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD);
+    for (int i = 0; i < size; ++i) expect(out[i] == 100 * i + size - 1 - rank, "alltoall data");
+
     // What is not significant is not looked at.
     const int root = size - 1;
     int all[kRanksMax] = {0};
@@ -76,6 +81,10 @@ static void reductions(void) {
     FUNCTION(MPI_Scan_c, const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm)
     (&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     expect(sum == rank + 1, "scan");
+    part = -1;
+    FUNCTION(MPI_Exscan_c, const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm)
+    (&one, &part, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    expect(rank == 0 || part == rank, "exscan");
     FUNCTION(MPI_Reduce_scatter_c, const void*, void*, const MPI_Count*, MPI_Datatype, MPI_Op,
              MPI_Comm)
     (each, &part, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

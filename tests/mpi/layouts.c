@@ -222,6 +222,23 @@ static void try_allgather(const Case* c) {
     drop_placed(&send, "Allgather's input");
 }
 
+static void try_alltoall(const Case* c) {
+    const Group* g = c->group;
+    const int units = c->elements * kUnits, in_place = c->key % 4 == 3;
+    Placed send = place(c->send, c->elements * g->size, 2);
+    Placed all = place(c->recv, c->elements * g->size, 3);
+    for (int r = 0; r < g->size; ++r) {
+        write_units(in_place ? &all : &send, r * units, units, block_key(c, g->rank * g->size + r));
+    }
+    MPI_Alltoall(in_place ? MPI_IN_PLACE : send.at, c->elements, c->send->type, all.at, c->elements,
+                 c->recv->type, g->comm);
+    for (int r = 0; r < g->size; ++r) {
+        expect_units(&all, r * units, units, block_key(c, r * g->size + g->rank), "Alltoall");
+    }
+    drop_placed(&all, "Alltoall");
+    drop_placed(&send, "Alltoall's input");
+}
+
 // One vector of the root meets plain ints of the others.
 static void try_vector_meets_ints(const Group* g, int elements, int root) {
     int count;
@@ -272,6 +289,23 @@ static void try_bottom(const Group* g, const Layout* layout, int elements, int r
                 bottom ? mine : layout->type, root, g->comm);
     expect_units(&p, 0, units, (uint64_t)(1000 + g->rank), "Scatter to MPI_BOTTOM");
     MPI_Type_free(&mine);
+    // Blocks at absolute addresses, one behind the other.
+    MPI_Datatype first = absolute(&all, units);
+    MPI_Datatype block = resized(first, 0, elements * layout->extent);
+    MPI_Type_commit(&block);
+    Placed out = place(layout, elements * g->size, 1);
+    for (int r = 0; r < g->size; ++r) {
+        write_units(&all, r * units, units, (uint64_t)(2000 + g->rank * g->size + r));
+    }
+    MPI_Alltoall(bottom ? MPI_BOTTOM : all.at, bottom ? 1 : elements, bottom ? block : layout->type,
+                 out.at, elements, layout->type, g->comm);
+    for (int r = 0; r < g->size; ++r) {
+        expect_units(&out, r * units, units, (uint64_t)(2000 + r * g->size + g->rank),
+                     "Alltoall from MPI_BOTTOM");
+    }
+    MPI_Type_free(&block);
+    MPI_Type_free(&first);
+    drop_placed(&out, "MPI_BOTTOM");
     drop_placed(&all, "MPI_BOTTOM");
     drop_placed(&p, "MPI_BOTTOM");
 }
@@ -329,6 +363,7 @@ static void try_group(const Group* g, const int* sizes, int size_count) {
             try_gather(&c);
             try_scatter(&c);
             try_allgather(&c);
+            try_alltoall(&c);
             if (i < 3) try_vector_meets_ints(g, sizes[s], c.root);
             if (&all[i] != interleaved) try_bottom(g, &all[i], sizes[s], c.root);
             try_records(g, sizes[s], c.root);

@@ -106,8 +106,8 @@ static void sum_ints(void* in, void* inout, int* count, MPI_Datatype* type) {
 static void try_reductions(const Group* g, MPI_Op op, int root, int call) {
     Lane lane = make_lane(0, 2, 0);
     Lane result = {1, 2, lane.type};
-    const char* const names[] = {"reduce", "allreduce", "reduce_scatter_block"};
-    for (int which = 0; which < 3; ++which) {
+    const char* const names[] = {"reduce", "allreduce", "reduce_scatter_block", "scan", "exscan"};
+    for (int which = 0; which < 5; ++which) {
         const char* what = names[which];
         const int blocks = which == 2 ? g->size : 1;
         clear();
@@ -115,11 +115,15 @@ static void try_reductions(const Group* g, MPI_Op op, int root, int call) {
         if (which == 0) MPI_Reduce(memory, memory + 1, 1, lane.type, op, root, g->comm);
         if (which == 1) MPI_Allreduce(memory, memory + 1, 1, lane.type, op, g->comm);
         if (which == 2) MPI_Reduce_scatter_block(memory, memory + 1, 1, lane.type, op, g->comm);
+        if (which == 3) MPI_Scan(memory, memory + 1, 1, lane.type, op, g->comm);
+        if (which == 4) MPI_Exscan(memory, memory + 1, 1, lane.type, op, g->comm);
         for (int b = 0; b < blocks; ++b) see(&lane, b, call, g->rank + b, what);
         const int shift = which == 2 ? g->rank : 0;
-        for (int i = 0; i < kInts && (which > 0 || g->rank == root); ++i) {
+        const int ranks = which == 3 ? g->rank + 1 : which == 4 ? g->rank : g->size;
+        const int has_result = which == 0 ? g->rank == root : ranks > 0;
+        for (int i = 0; i < kInts && has_result; ++i) {
             int want = 0;
-            for (int r = 0; r < g->size; ++r) want += value(call, r + shift, i);
+            for (int r = 0; r < ranks; ++r) want += value(call, r + shift, i);
             expect(*at(&result, 0, i) == want, "%s, root %d", what, root);
             *at(&result, 0, i) = kUntouched;
         }
@@ -260,11 +264,11 @@ static void own_blocks(int level) {
     MPI_Type_free(&ints);
 }
 
-enum { kReduce, kAllreduce, kReduceScatter };
+enum { kReduce, kAllreduce, kReduceScatter, kScan, kExscan };
 
 static void itself(int which, const char* how, void* at_base, MPI_Datatype type, int count,
                    MPI_Op op) {
-    const char* const names[] = {"reduce", "allreduce", "reduce_scatter_block"};
+    const char* const names[] = {"reduce", "allreduce", "reduce_scatter_block", "scan", "exscan"};
     Group g = begin();
     const Lane lane = {0, 1, type};
     for (int b = 0; b < g.size; ++b) put(&lane, b, 1, g.rank);
@@ -273,21 +277,54 @@ static void itself(int which, const char* how, void* at_base, MPI_Datatype type,
         code = MPI_Reduce(at_base, g.rank == 1 ? at_base : NULL, count, type, op, 1, g.comm);
     } else if (which == kAllreduce) {
         code = MPI_Allreduce(at_base, at_base, count, type, op, g.comm);
-    } else {
+    } else if (which == kReduceScatter) {
         code = MPI_Reduce_scatter_block(at_base, at_base, count, type, op, g.comm);
+    } else if (which == kScan) {
+        code = MPI_Scan(at_base, at_base, count, type, op, g.comm);
+    } else {
+        code = MPI_Exscan(at_base, at_base, count, type, op, g.comm);
     }
     // Of reduce_scatter_block the first of this rank's block.
     const int first = which == kReduceScatter && type == MPI_INT ? g.rank * count % kInts : 0;
+    const int ranks = which == kScan ? g.rank + 1 : which == kExscan ? g.rank : g.size;
     int want = 0;
-    for (int r = 0; r < g.size; ++r) want += value(1, r, first);
+    for (int r = 0; r < ranks; ++r) want += value(1, r, first);
     end(&g, 1, names[which], how, code, *at(&lane, 0, 0) == want);
+}
+
+// All blocks of both sides.
+static void exchange(const char* how, Side one, Side all) {
+    Group g = begin();
+    const Lane lane = {0, all.stride, all.type};
+    for (int r = 0; r < g.size; ++r) put(&lane, r, 1, g.rank * g.size + r);
+    const int code =
+        MPI_Alltoall(one.base, one.count, one.type, all.base, all.count, all.type, g.comm);
+    int right = 1;
+    for (int r = 0; r < g.size; ++r) right &= holds(&lane, r, 1, r * g.size + g.rank);
+    end(&g, 1, "alltoall", how, code, right);
+}
+
+static void exchanges(int level) {
+    Lane apart = make_lane(0, 2, 0), placed = make_lane(0, 1, 1);
+    MPI_Datatype ints;
+    MPI_Type_contiguous(kInts, MPI_INT, &ints);
+    MPI_Type_commit(&ints);
+    const Side dense = {ints, 1, memory, 1}, single = {MPI_INT, kInts, memory, 1};
+    const Side gaps = {apart.type, 1, memory, 2}, bottom = {placed.type, 1, MPI_BOTTOM, 1};
+    exchange("one handle", dense, dense);
+    if (level > 1) exchange("other handles", single, dense);
+    exchange("one handle with gaps", gaps, gaps);
+    exchange("absolute addresses", bottom, bottom);
+    MPI_Type_free(&apart.type);
+    MPI_Type_free(&placed.type);
+    MPI_Type_free(&ints);
 }
 
 static void into_itself(int level) {
     MPI_Op op;
     Lane placed = make_lane(0, 1, 1), relative = make_lane(0, 1, 0);
     MPI_Op_create(sum_ints, 1, &op);
-    for (int which = level > 1 ? kReduce : kAllreduce; which <= kReduceScatter; ++which) {
+    for (int which = level > 1 ? kReduce : kAllreduce; which <= kExscan; ++which) {
         itself(which, "ints into themselves", memory, MPI_INT, kInts, MPI_SUM);
         itself(which, "an int into itself", memory, MPI_INT, 1, MPI_SUM);
         itself(which, "an element into itself", memory, relative.type, 1, op);
@@ -308,6 +345,7 @@ int main(int argc, char** argv) {
     } else {
         own_blocks(atoi(argv[2]));
         into_itself(atoi(argv[2]));
+        exchanges(atoi(argv[2]));
     }
     return finish();
 }

@@ -85,8 +85,9 @@ WRAP(Allgather,
      (const void* in, int count, MPI_Datatype type, void* out, int out_count, MPI_Datatype out_type,
       MPI_Comm comm),
      (in, count, type, out, out_count, out_type, comm))
-WRAP(Scan, (const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-     (in, out, count, type, op, comm))
+WRAP(Reduce_scatter,
+     (const void* in, void* out, const int* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+     (in, out, counts, type, op, comm))
 WRAP(Finalize, (void), ())
 
 // Whatever became of MPI_Finalize.
@@ -98,7 +99,7 @@ __attribute__((destructor)) static void print_counts(void) {
     for (int i = 0; i < 2; ++i) {
         printf(" %d %d %d %d %d %d %d %d %d %d", calls_Init[i], calls_Barrier[i], calls_Bcast[i],
                calls_Reduce[i], calls_Allreduce[i], calls_Gather[i], calls_Scatter[i],
-               calls_Allgather[i], calls_Scan[i], calls_Finalize[i]);
+               calls_Allgather[i], calls_Reduce_scatter[i], calls_Finalize[i]);
     }
     printf("\n");
     fflush(stdout);

@@ -8,7 +8,18 @@
 #include "support.h"
 
 enum { kSteps = 300, kIntsMax = 70000 };
-enum { kBcast, kReduce, kAllreduce, kGather, kScatter, kAllgather, kKinds };
+enum {
+    kBcast,
+    kReduce,
+    kAllreduce,
+    kGather,
+    kScatter,
+    kAllgather,
+    kAlltoall,
+    kScan,
+    kExscan,
+    kKinds
+};
 
 static uint64_t own;  // this rank's own stream; 0 in the unperturbed run
 static int rank, size;
@@ -82,10 +93,11 @@ static void verify(const View* v, int block, uint64_t key, int from, const char*
     expect(1, "%s", what);
 }
 
-static void verify_sum(const View* v, uint64_t key, const char* what) {
+// Of the ranks below `end`.
+static void verify_sum(const View* v, int end, uint64_t key, const char* what) {
     for (int i = 0; i < v->ints; ++i) {
         unsigned sum = 0;
-        for (int r = 0; r < size; ++r) sum += (unsigned)value(key, r, i);
+        for (int r = 0; r < end; ++r) sum += (unsigned)value(key, r, i);
         if ((unsigned)v->at[i] == sum) continue;
         expect(0, "%s: int %d of %d", what, i, v->ints);
         return;
@@ -107,7 +119,7 @@ static void reduce(int ints, int root, uint64_t key) {
     put(in_place ? &out : &in, 0, key, rank);
     int* to = rank == root || chance(2) ? out.at : NULL;
     MPI_Reduce(in_place ? MPI_IN_PLACE : in.at, to, ints, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
-    if (rank == root) verify_sum(&out, key, "Reduce");
+    if (rank == root) verify_sum(&out, size, key, "Reduce");
     drop_view(&out);
     drop_view(&in);
 }
@@ -117,7 +129,7 @@ static void allreduce(int ints, uint64_t key) {
     const int in_place = chance(2);
     put(in_place ? &out : &in, 0, key, rank);
     MPI_Allreduce(in_place ? MPI_IN_PLACE : in.at, out.at, ints, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    verify_sum(&out, key, "Allreduce");
+    verify_sum(&out, size, key, "Allreduce");
     drop_view(&out);
     drop_view(&in);
 }
@@ -157,6 +169,36 @@ static void allgather(int ints, uint64_t key) {
     drop_view(&in);
 }
 
+static void alltoall(int ints, uint64_t key) {
+    View in = make_view(size, ints, 1), out = make_view(size, ints, 1);
+    const int in_place = chance(2), garbage = in_place && chance(2);
+    for (int r = 0; r < size; ++r) put(in_place ? &out : &in, r, key, rank * size + r);
+    MPI_Alltoall(in_place ? MPI_IN_PLACE : in.at, garbage ? -1 : in.count,
+                 garbage ? MPI_DATATYPE_NULL : in.type, out.at, out.count, out.type,
+                 MPI_COMM_WORLD);
+    for (int r = 0; r < size; ++r) verify(&out, r, key, r * size + rank, "Alltoall");
+    drop_view(&out);
+    drop_view(&in);
+}
+
+// On rank 0 of an exscan that is not in place there may be garbage.
+static void scan(int is_exclusive, int ints, uint64_t key) {
+    View in = make_view(1, ints, 0), out = make_view(1, ints, 0);
+    const int in_place = chance(2), has_none = is_exclusive && rank == 0;
+    put(in_place ? &out : &in, 0, key, rank);
+    const void* from = in_place ? MPI_IN_PLACE : in.at;
+    void* to = has_none && !in_place && chance(2) ? (void*)16 : out.at;
+    if (is_exclusive) {
+        MPI_Exscan(from, to, ints, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    } else {
+        MPI_Scan(from, to, ints, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+    if (!has_none) verify_sum(&out, is_exclusive ? rank : rank + 1, key, "Scan");
+    if (has_none && in_place) verify(&out, 0, key, 0, "Exscan's input");
+    drop_view(&out);
+    drop_view(&in);
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -177,6 +219,8 @@ int main(int argc, char** argv) {
         if (kind == kGather) gather(ints, root, key);
         if (kind == kScatter) scatter(ints, root, key);
         if (kind == kAllgather) allgather(ints, key);
+        if (kind == kAlltoall) alltoall(ints, key);
+        if (kind == kScan || kind == kExscan) scan(kind == kExscan, ints, key);
     }
     return finish();
 }

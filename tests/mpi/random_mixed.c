@@ -17,16 +17,28 @@
 
 #include "support.h"
 
-enum { kThreadsMax = 8, kKinds = 7, kBlockMax = 40000 };
+enum { kThreadsMax = 8, kKinds = 10, kBlockMax = 40000 };
 enum { kStepsAgreed = 16, kStepsBeforeMark = 160 };
 enum { kOver, kFirstHalf, kSecondHalf };
 // In 50 s the memory of a rank grew by 24 to 104 KB. In 4 s it still grows, by up to 2,700 KB, with
 // each shape of a call that is seen for the first time; where others keep the processors, by 4,600.
 enum { kSecondsSteady = 60, kGrowthKilobytesMax = 1 << 10, kGrowthKilobytesMaxEarly = 6 << 10 };
-enum { kBarrier, kBcast, kReduce, kAllreduce, kGather, kScatter, kAllgather };
+enum {
+    kBarrier,
+    kBcast,
+    kReduce,
+    kAllreduce,
+    kGather,
+    kScatter,
+    kAllgather,
+    kAlltoall,
+    kScan,
+    kExscan
+};
 
-static const char* const kNames[kKinds] = {"Barrier", "Bcast",   "Reduce",   "Allreduce",
-                                           "Gather",  "Scatter", "Allgather"};
+static const char* const kNames[kKinds] = {"Barrier", "Bcast",   "Reduce",    "Allreduce",
+                                           "Gather",  "Scatter", "Allgather", "Alltoall",
+                                           "Scan",    "Exscan"};
 
 typedef int Bcast(void*, int, MPI_Datatype, int, MPI_Comm);
 typedef int Reduce(const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm);
@@ -41,7 +53,8 @@ typedef struct Calls {
     Reduce* reduce;
     Allreduce* allreduce;
     Rooted *gather, *scatter;
-    Unrooted* allgather;
+    Unrooted *allgather, *alltoall;
+    Allreduce *scan, *exscan;
 } Calls;
 
 // The host is the object that itself defines PMPI_Init and is none of Tutti's.
@@ -75,11 +88,15 @@ static Calls host_calls(void) {
     c.gather = (Rooted*)dlsym(host, "PMPI_Gather");
     c.scatter = (Rooted*)dlsym(host, "PMPI_Scatter");
     c.allgather = (Unrooted*)dlsym(host, "PMPI_Allgather");
+    c.alltoall = (Unrooted*)dlsym(host, "PMPI_Alltoall");
+    c.scan = (Allreduce*)dlsym(host, "PMPI_Scan");
+    c.exscan = (Allreduce*)dlsym(host, "PMPI_Exscan");
     return c;
 }
 
-static const Calls own_calls = {MPI_Barrier, MPI_Bcast,   MPI_Reduce,   MPI_Allreduce,
-                                MPI_Gather,  MPI_Scatter, MPI_Allgather};
+static const Calls own_calls = {MPI_Barrier, MPI_Bcast,   MPI_Reduce,    MPI_Allreduce,
+                                MPI_Gather,  MPI_Scatter, MPI_Allgather, MPI_Alltoall,
+                                MPI_Scan,    MPI_Exscan};
 
 typedef struct Step {
     int kind;
@@ -147,6 +164,15 @@ static void run(const Calls* c, const Step* s, const Group* g, const void* in, v
             c->scatter(in, s->count, s->type, is_root && s->in_place ? MPI_IN_PLACE : out, s->count,
                        s->type, s->root, g->comm);
             break;
+        case kAlltoall:
+            c->alltoall(send, s->count, s->type, out, s->count, s->type, g->comm);
+            break;
+        case kScan:
+            c->scan(send, out, s->count, s->type, s->op, g->comm);
+            break;
+        case kExscan:
+            c->exscan(send, out, s->count, s->type, s->op, g->comm);
+            break;
         default:
             c->allgather(send, s->count, s->type, out, s->count, s->type, g->comm);
     }
@@ -191,7 +217,10 @@ static void try_step(const Job* job, const Group* g, const Step* s, int step, ui
         if (g->rank == s->root) memcpy(in.data, theirs.data, all);
     }
     run(&job->host, &plain, g, in.data, theirs.data);
-    const int is_said = !kWritesAtOthers || s->kind != kReduce || g->rank == s->root;
+    // Not in place, what an exscan leaves on rank 0 is not defined.
+    const int is_said = s->kind == kExscan
+                            ? g->rank > 0 || s->in_place
+                            : !kWritesAtOthers || s->kind != kReduce || g->rank == s->root;
     expect(
         !is_said || !memcmp(mine.data, theirs.data, all),
         "--seed %llu: thread %d step %d: %s of %d x %zu bytes on %s, root %d, in place %d differs "
@@ -270,6 +299,19 @@ static uint64_t option(int argc, char** argv, const char* name, uint64_t fallbac
     return found ? strtoull(found, NULL, 10) : fallback;
 }
 
+// MPICH 4.0 itself crashes in a reduce in place at a root other than 0, so it is not to get any as
+// the first calls of a communicator.
+static void pass_first_calls(const Job* job) {
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000 && !defined(I_MPI_VERSION)
+    for (int call = 0; call < 3 * job->group_count; ++call) {
+        const MPI_Comm comm = job->groups[call % job->group_count].comm;
+        if (comm != MPI_COMM_NULL) MPI_Barrier(comm);
+    }
+#else
+    (void)job;
+#endif
+}
+
 int main(int argc, char** argv) {
     static Job jobs[kThreadsMax];
     pthread_t threads[kThreadsMax];
@@ -293,6 +335,7 @@ int main(int argc, char** argv) {
             jobs[t].groups[jobs[t].group_count - 1] = jobs[t].groups[3];
         }
     }
+    for (int t = 0; t < count; ++t) pass_first_calls(&jobs[t]);
     for (int t = 0; t < count; ++t) pthread_create(&threads[t], NULL, work, &jobs[t]);
     for (int t = 0; t < count; ++t) pthread_join(threads[t], NULL);
     for (int t = 0; t < count; ++t) {

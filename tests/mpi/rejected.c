@@ -9,8 +9,9 @@
 
 enum { kPlaces = 9, kCallsBehind = 6, kCounts = 5 };
 
-static const char* const kNames[] = {"bcast",   "reduce",    "allreduce",           "gather",
-                                     "scatter", "allgather", "reduce_scatter_block"};
+static const char* const kNames[] = {
+    "bcast",    "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter_block",
+    "alltoall", "scan",   "exscan"};
 enum { kKinds = sizeof kNames / sizeof *kNames };
 
 static int rank, size;
@@ -49,9 +50,22 @@ static void call_rightly(int kind, int root, int turn, MPI_Comm comm) {
         for (int who = 0; who < size; ++who) {
             expect(out[who * kCounts] == value_of(who, turn, 0), "allgather %d of %d", turn, who);
         }
-    } else {
+    } else if (kind == 6) {
         status = MPI_Reduce_scatter_block(in, out, kCounts, MPI_INT, MPI_SUM, comm);
         expect(out[2] == sum_of(turn, rank * kCounts + 2), "reduce_scatter_block %d", turn);
+    } else if (kind == 7) {
+        status = MPI_Alltoall(in, kCounts, MPI_INT, out, kCounts, MPI_INT, comm);
+        for (int who = 0; who < size; ++who) {
+            expect(out[who * kCounts] == value_of(who, turn, rank * kCounts), "alltoall %d of %d",
+                   turn, who);
+        }
+    } else {
+        const int is_scan = kind == 8, end = is_scan ? rank + 1 : rank;
+        int sum = 0;
+        for (int who = 0; who < end; ++who) sum += value_of(who, turn, 3);
+        status = is_scan ? MPI_Scan(in, out, kCounts, MPI_INT, MPI_SUM, comm)
+                         : MPI_Exscan(in, out, kCounts, MPI_INT, MPI_SUM, comm);
+        expect(end == 0 || out[3] == sum, "%s %d", kNames[kind], turn);
     }
     expect(status == MPI_SUCCESS, "%s %d: an error", kNames[kind], turn);
 }
@@ -77,8 +91,17 @@ static void call_wrongly(int kind, int root, MPI_Comm comm) {
         case 5:
             status = MPI_Allgather(in, -1, MPI_INT, out, -1, MPI_INT, comm);
             break;
-        default:
+        case 6:
             status = MPI_Reduce_scatter_block(in, out, 1, MPI_INT, MPI_OP_NULL, comm);
+            break;
+        case 7:
+            status = MPI_Alltoall(in, -1, MPI_INT, out, -1, MPI_INT, comm);
+            break;
+        case 8:
+            status = MPI_Scan(in, out, 1, MPI_INT, MPI_OP_NULL, comm);
+            break;
+        default:
+            status = MPI_Exscan(in, out, 1, MPI_INT, MPI_OP_NULL, comm);
     }
     expect(status != MPI_SUCCESS, "%s: no error", kNames[kind]);
 }

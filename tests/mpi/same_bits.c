@@ -60,12 +60,19 @@ static int call(int kind, const void* in, void* out, int count, const Element* e
             return MPI_Reduce(in, out, count, element->type, op, 0, comm);
         case 2:
             return MPI_Reduce(in, out, count, element->type, op, size - 1, comm);
-        default:
+        case 3:
             return MPI_Reduce_scatter_block(in, out, count, element->type, op, comm);
+        case 4:
+            return MPI_Scan(in, out, count, element->type, op, comm);
+        default:
+            return MPI_Exscan(in, out, count, element->type, op, comm);
     }
 }
 
-static int has_result(int kind) { return kind == 1 ? rank == 0 : kind == 2 ? rank == size - 1 : 1; }
+static int has_result(int kind) {
+    if (kind == 5) return rank > 0;
+    return kind == 1 ? rank == 0 : kind == 2 ? rank == size - 1 : 1;
+}
 
 // Of what counts as the value of a number; a long double has 10 bytes of 16.
 static int differ(const char* a, const char* b, const Element* element, int count) {
@@ -76,8 +83,8 @@ static int differ(const char* a, const char* b, const Element* element, int coun
 }
 
 static void repeat(int kind, const Element* element, MPI_Op op, int count, int calls) {
-    static const char* const kNames[] = {"allreduce", "reduce to 0", "reduce to the last",
-                                         "reduce_scatter_block"};
+    static const char* const kNames[] = {
+        "allreduce", "reduce to 0", "reduce to the last", "reduce_scatter_block", "scan", "exscan"};
     const int given = kind == 3 ? count * size : count;
     const size_t bytes = (size_t)count * element->bytes;
     char* in = calloc((size_t)given, element->bytes);
@@ -112,7 +119,7 @@ int main(int argc, char** argv) {
     MPI_Op user;
     MPI_Op_create(add, 1, &user);
     const int calls = argc > 1 ? atoi(argv[1]) : 6;
-    for (int kind = 0; kind < 4; ++kind) {
+    for (int kind = 0; kind < 6; ++kind) {
         for (int i = 2; i < (argc > 2 ? argc : 3); ++i) {
             const int count = argc > 2 ? atoi(argv[i]) : 3;
             for (int e = 0; e < 4; ++e) repeat(kind, &elements[e], MPI_SUM, count, calls);

@@ -12,6 +12,8 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int* one = malloc((size_t)ints * sizeof(int));
     int* all = malloc((size_t)ints * sizeof(int) * (size_t)size);
+    int *given = malloc((size_t)size * sizeof(int)), *counts = malloc((size_t)size * sizeof(int));
+    for (int r = 0; r < size; ++r) given[r] = r, counts[r] = 1;
     for (int call = 0; call < calls; ++call) {
         const int root = call % size, last = ints - 1;
         MPI_Barrier(MPI_COMM_WORLD);
@@ -35,10 +37,12 @@ int main(int argc, char** argv) {
         for (int r = 0; r < size; ++r) {
             expect(all[r * ints + last] == 10 * r + call, "Allgather %d", call);
         }
-        int prefix = -1;
-        MPI_Scan(&rank, &prefix, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-        expect(prefix == rank * (rank + 1) / 2, "Scan %d", call);
+        int own = -1;
+        MPI_Reduce_scatter(given, &own, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        expect(own == size * rank, "Reduce_scatter %d", call);
     }
+    free(given);
+    free(counts);
     free(one);
     free(all);
     return finish();

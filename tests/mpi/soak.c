@@ -8,8 +8,19 @@
 // wrong results, the longest call in seconds and how many took longer than a second, of all ranks.
 #include "support.h"
 
-enum { kKinds = 7, kComms = 5, kCountMax = 6000, kStepsAgreed = 16, kStepsRenewed = 40 };
-enum { kBarrier, kBcast, kReduce, kAllreduce, kGather, kScatter, kAllgather };
+enum { kKinds = 10, kComms = 5, kCountMax = 6000, kStepsAgreed = 16, kStepsRenewed = 40 };
+enum {
+    kBarrier,
+    kBcast,
+    kReduce,
+    kAllreduce,
+    kGather,
+    kScatter,
+    kAllgather,
+    kAlltoall,
+    kScan,
+    kExscan
+};
 
 typedef struct Tally {
     double longest;
@@ -52,6 +63,15 @@ static int holds_sum(const uint64_t* data, const Step* s, int size) {
     return 1;
 }
 
+// Of each rank the block for this one.
+static int holds_exchanged(const uint64_t* data, const Step* s, const Group* g) {
+    for (int from = 0; from < g->size; ++from) {
+        const uint64_t* block = data + (size_t)from * (size_t)s->count;
+        if (!holds(block, s->key, from * g->size + g->rank, s->count)) return 0;
+    }
+    return 1;
+}
+
 // What this rank received is right.
 static int run(const Step* s, const Group* g, uint64_t* in, uint64_t* out, Tally* tally) {
     const int is_root = g->rank == s->root, n = s->count;
@@ -61,6 +81,8 @@ static int run(const Step* s, const Group* g, uint64_t* in, uint64_t* out, Tally
         for (int rank = 0; rank < g->size; ++rank)
             put(in + (size_t)rank * (size_t)n, s->key, rank, n);
     }
+    for (int to = 0; s->kind == kAlltoall && to < g->size; ++to)
+        put(in + (size_t)to * (size_t)n, s->key, g->rank * g->size + to, n);
     const double begin = MPI_Wtime();
     switch (s->kind) {
         case kBarrier:
@@ -80,6 +102,15 @@ static int run(const Step* s, const Group* g, uint64_t* in, uint64_t* out, Tally
             break;
         case kScatter:
             MPI_Scatter(in, n, MPI_UINT64_T, out, n, MPI_UINT64_T, s->root, g->comm);
+            break;
+        case kAlltoall:
+            MPI_Alltoall(in, n, MPI_UINT64_T, out, n, MPI_UINT64_T, g->comm);
+            break;
+        case kScan:
+            MPI_Scan(in, out, n, MPI_UINT64_T, MPI_SUM, g->comm);
+            break;
+        case kExscan:
+            MPI_Exscan(in, out, n, MPI_UINT64_T, MPI_SUM, g->comm);
             break;
         default:
             MPI_Allgather(in, n, MPI_UINT64_T, out, n, MPI_UINT64_T, g->comm);
@@ -101,6 +132,12 @@ static int run(const Step* s, const Group* g, uint64_t* in, uint64_t* out, Tally
             return holds(out, s->key, g->rank, n);
         case kAllgather:
             return holds_all(out, s, g->size);
+        case kAlltoall:
+            return holds_exchanged(out, s, g);
+        case kScan:
+            return holds_sum(out, s, g->rank + 1);
+        case kExscan:
+            return g->rank == 0 || holds_sum(out, s, g->rank);
         default:
             return 1;
     }

@@ -5,7 +5,7 @@
 #include <mpi.h>
 #include <stdio.h>
 
-static int barriers, bcasts, reduces, allreduces, gathers, scatters, allgathers, scans;
+static int barriers, bcasts, reduces, allreduces, gathers, scatters, allgathers, reduce_scatters;
 
 int MPI_Barrier(MPI_Comm comm) {
     ++barriers;
@@ -47,9 +47,10 @@ int MPI_Allgather(const void* in, int count, MPI_Datatype type, void* out, int o
     return PMPI_Allgather(in, count, type, out, out_count, out_type, comm);
 }
 
-int MPI_Scan(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-    ++scans;
-    return PMPI_Scan(in, out, count, type, op, comm);
+int MPI_Reduce_scatter(const void* in, void* out, const int* counts, MPI_Datatype type, MPI_Op op,
+                       MPI_Comm comm) {
+    ++reduce_scatters;
+    return PMPI_Reduce_scatter(in, out, counts, type, op, comm);
 }
 
 int MPI_Finalize(void) {
@@ -57,7 +58,7 @@ int MPI_Finalize(void) {
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0) {
         printf("tool %d %d %d %d %d %d %d %d\n", barriers, bcasts, reduces, allreduces, gathers,
-               scatters, allgathers, scans);
+               scatters, allgathers, reduce_scatters);
         fflush(stdout);
     }
     return PMPI_Finalize();

@@ -4,7 +4,7 @@
 // of its block, the rest of the block must be as it was, and the calls that follow must be right.
 //
 //   unequal gather-root|gather-all|gather-leaf|gather-none|gather-over|scatter-room|scatter-root|
-//           scatter-one|scatter-over|allgather|bcast|alias N
+//           scatter-one|scatter-over|allgather|alltoall|alltoall-all|bcast|alias N
 //       N: the ints that are sent; the room is for twice as many. over: the other way round
 //
 // Under MPI_ERRORS_RETURN. Says "errors N": how many calls failed, on all ranks.
@@ -93,6 +93,20 @@ static void allgather(int count, int turn) {
     free(in), free(out);
 }
 
+// As above: rank 1 has less for each of the others than they have room for; or all have.
+static void alltoall(int is_one, int count, int turn) {
+    const int room = 2 * count, mine = rank == 1 || !is_one ? count : room;
+    int *in = ints(mine * size), *out = ints(room * size);
+    for (int to = 0; to < size; ++to) write_ints(in + to * mine, mine, rank * size + to, turn);
+    if (!failed(MPI_Alltoall(in, mine, MPI_INT, out, room, MPI_INT, MPI_COMM_WORLD))) {
+        for (int from = 0; from < size; ++from) {
+            const int known = from == 1 || !is_one ? count : room;
+            expect_block(out + from * room, known, room, from * size + rank, turn, "alltoall");
+        }
+    }
+    free(in), free(out);
+}
+
 static void bcast(int count, int root, int turn) {
     const int room = rank == root ? count : 2 * count;
     int* data = ints(room);
@@ -156,6 +170,8 @@ int main(int argc, char** argv) {
             scatter(what, count, root, turn);
         else if (!strcmp(what, "allgather"))
             allgather(count, turn);
+        else if (!strncmp(what, "alltoall", 8))
+            alltoall(!strcmp(what, "alltoall"), count, turn);
         else if (!strcmp(what, "bcast"))
             bcast(count, root, turn);
         else if (!strcmp(what, "alias"))

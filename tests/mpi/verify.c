@@ -63,6 +63,7 @@ static void user_operator(void) {
 static void marked(void) {
     const int root = size - 1;
     int in[kMarked], out[kMarked], *all = malloc(sizeof in * (size_t)size);
+    int* back = malloc(sizeof in * (size_t)size);
     double din[kMarked], dout[kMarked];
     for (int i = 0; i < kMarked; ++i) din[i] = in[i] = rank + i;
     MPI_Allreduce(din, dout, kMarked, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
@@ -80,6 +81,13 @@ static void marked(void) {
     expect(out[5] == rank + 5, "%d", out[5]);
     MPI_Scatter(all, kMarked, MPI_INT, out, kMarked, MPI_INT, root, MPI_COMM_WORLD);
     expect(out[5] == rank + 5, "%d", out[5]);
+    MPI_Alltoall(all, kMarked, MPI_INT, back, kMarked, MPI_INT, MPI_COMM_WORLD);
+    expect(back[(size - 1) * kMarked + 5] == rank + 5, "%d", back[5]);
+    MPI_Scan(din, dout, kMarked, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    expect(dout[5] == rank * (rank + 1) / 2 + 5 * (rank + 1), "%g", dout[5]);
+    MPI_Exscan(in, out, kMarked, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    expect(rank == 0 || out[5] == rank - 1 + 5, "%d", out[5]);
+    free(back);
     free(all);
 }
 

@@ -62,6 +62,25 @@ int PMPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype
     return status;
 }
 
+int PMPI_Alltoall(const void* in, int count, MPI_Datatype type, void* out, int out_count,
+                  MPI_Datatype out_type, MPI_Comm comm) {
+    const int status = REAL(PMPI_Alltoall)(in, count, type, out, out_count, out_type, comm);
+    if (is_marked(count, type)) damage(out, out_type);
+    return status;
+}
+
+int PMPI_Scan(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    const int status = REAL(PMPI_Scan)(in, out, count, type, op, comm);
+    if (is_marked(count, type)) damage(out, type);
+    return status;
+}
+
+int PMPI_Exscan(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    const int status = REAL(PMPI_Exscan)(in, out, count, type, op, comm);
+    if (is_marked(count, type)) damage(out, type);
+    return status;
+}
+
 int PMPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
     const int status = REAL(PMPI_Bcast)(data, count, type, root, comm);
     if (is_marked(count, type)) damage(data, type);

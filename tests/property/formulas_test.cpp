@@ -563,12 +563,207 @@ TEST(Formulas, ReduceScatterBlockDirect) {
     });
 }
 
+TEST(Formulas, AlltoallLinear) {
+    for_every_p(TUTTI_ALLTOALL, "linear", [](const Shape& shape, const Totals& all) {
+        const uint64_t p = shape.ranks;
+        // 31 messages each way a round, two rounds open at a time.
+        const uint64_t rounds = (p - 1 + 30) / 31;
+        EXPECT_EQ(all.steps, (rounds + 1) / 2);
+        EXPECT_EQ(all.rounds, rounds);
+        EXPECT_EQ(all.messages_sent, p - 1);
+        EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
+        EXPECT_EQ(all.bytes_received, (p - 1) * shape.bytes);
+    });
+}
+
+TEST(Formulas, AlltoallPairwise) {
+    for_every_p(TUTTI_ALLTOALL, "pairwise", [](const Shape& shape, const Totals& all) {
+        const uint64_t p = shape.ranks;
+        EXPECT_EQ(all.steps, p - 1);
+        EXPECT_EQ(all.rounds, p - 1);
+        EXPECT_EQ(all.messages_sent, p - 1);
+        EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
+        EXPECT_EQ(all.bytes_received, (p - 1) * shape.bytes);
+    });
+}
+
+// Blocks in pieces of 5 bytes, the last one shorter: of linear those of all ranks in turn, of
+// pairwise up to 16 in a round.
+TEST(Formulas, AlltoallPieces) {
+    for (const Rank p : {2U, 3U, 8U, 40U}) {
+        Tuning tuning;
+        tuning.segment_bytes = 5;
+        const Shape shape = {.collective = TUTTI_ALLTOALL, .ranks = p, .bytes = 86};
+        const Totals linear = totals(*find(TUTTI_ALLTOALL, "linear"), shape, tuning);
+        EXPECT_EQ(linear.messages, p * (p - 1) * uint64_t{18});
+        EXPECT_EQ(linear.bytes, p * (p - 1) * uint64_t{86});
+        EXPECT_EQ(linear.rounds, p > 32 ? 36U : 18U);
+        const Totals pairwise = totals(*find(TUTTI_ALLTOALL, "pairwise"), shape, tuning);
+        EXPECT_EQ(pairwise.messages, p * (p - 1) * uint64_t{18});
+        EXPECT_EQ(pairwise.bytes, p * (p - 1) * uint64_t{86});
+        EXPECT_EQ(pairwise.rounds, (p - 1) * uint64_t{2});
+    }
+}
+
+// Bruck and others 1997, section 3: w = ceil(log_k p) rounds, of which all but the last have k - 1
+// messages, and of each distance as many blocks are sent as it has digits that are not 0.
+TEST(Formulas, AlltoallBruck) {
+    for (const uint32_t k : {0U, 2U, 3U, 4U, 8U, 33U}) {
+        const uint64_t base = k == 0 ? 2 : k;
+        Tuning tuning;
+        tuning.fan_in = k;
+        for (const Rank p : rank_counts()) {
+            if (p == 1) continue;
+            const Shape shape = {.collective = TUTTI_ALLTOALL, .ranks = p, .bytes = 24};
+            const Totals all = totals(*find(TUTTI_ALLTOALL, "bruck"), shape, tuning);
+            SCOPED_TRACE(testing::Message() << p << " ranks, radix " << base);
+            uint64_t places = 0;
+            uint64_t messages = 0;
+            uint64_t last = 1;
+            for (; last * base < p; last *= base) {
+                ++places;
+                messages += base - 1;
+            }
+            uint64_t blocks = 0;
+            for (uint64_t distance = 1; distance < p; ++distance) {
+                for (uint64_t rest = distance; rest > 0; rest /= base) {
+                    blocks += rest % base == 0 ? 0 : 1;
+                }
+            }
+            EXPECT_EQ(all.steps, places + 1);
+            EXPECT_EQ(all.messages_sent, messages + (p - 1) / last);
+            EXPECT_EQ(all.messages, p * all.messages_sent);
+            EXPECT_EQ(all.bytes_sent, blocks * shape.bytes);
+            EXPECT_EQ(all.bytes_received, blocks * shape.bytes);
+            EXPECT_EQ(all.bytes, p * blocks * shape.bytes);
+        }
+    }
+}
+
+// At most as many blocks as a round sends, and as many as it receives; none where each message is
+// a single block.
+TEST(Formulas, AlltoallBruckScratch) {
+    const Algorithm& bruck = *find(TUTTI_ALLTOALL, "bruck");
+    const auto blocks = [&](Rank p, uint32_t k) {
+        Tuning tuning;
+        tuning.fan_in = k;
+        const Shape shape = {.collective = TUTTI_ALLTOALL, .ranks = p, .bytes = 64};
+        return bruck.scratch_bytes(shape, tuning) / 64;
+    };
+    EXPECT_EQ(blocks(3, 2), 0U);
+    EXPECT_EQ(blocks(8, 8), 0U);
+    EXPECT_EQ(blocks(8, 2), 2 * 4U);
+    EXPECT_EQ(blocks(9, 3), 2 * 6U);
+    EXPECT_EQ(blocks(1024, 2), 2 * 512U);
+    EXPECT_EQ(blocks(1024, 32), 2 * 992U);
+}
+
+TEST(Formulas, ScanDoubling) {
+    for_every_p(TUTTI_SCAN, "doubling", [](const Shape& shape, const Totals& all) {
+        const uint64_t p = shape.ranks;
+        const uint64_t q = ceil_log2(p);
+        EXPECT_EQ(all.steps, q);
+        EXPECT_EQ(all.messages_sent, q);
+        EXPECT_EQ(all.bytes_sent, q * shape.bytes);
+        EXPECT_EQ(all.bytes_received, q * shape.bytes);
+        // Stage k has p - 2^k messages, each with a fold.
+        const uint64_t messages = q * p - ((uint64_t{1} << q) - 1);
+        EXPECT_EQ(all.messages, messages);
+        EXPECT_EQ(all.reduced_bytes, messages * shape.bytes);
+    });
+}
+
+TEST(Formulas, ScanChain) {
+    for_every_p(TUTTI_SCAN, "chain", [](const Shape& shape, const Totals& all) {
+        EXPECT_EQ(all.steps, shape.ranks - 1);
+        EXPECT_EQ(all.messages, shape.ranks - 1);
+        EXPECT_EQ(all.bytes_sent, shape.bytes);
+        EXPECT_EQ(all.bytes_received, shape.bytes);
+        EXPECT_EQ(all.reduced_bytes, (shape.ranks - 1) * shape.bytes);
+    });
+}
+
+TEST(Formulas, ExscanChain) {
+    for_every_p(TUTTI_EXSCAN, "chain", [](const Shape& shape, const Totals& all) {
+        EXPECT_EQ(all.steps, shape.ranks - 1);
+        EXPECT_EQ(all.messages, shape.ranks - 1);
+        EXPECT_EQ(all.bytes_sent, shape.bytes);
+        EXPECT_EQ(all.bytes_received, shape.bytes);
+        EXPECT_EQ(all.reduced_bytes, (shape.ranks - 2) * shape.bytes);
+    });
+}
+
+// Ranks whose subtree begins at 0, or ends at p.
+uint64_t spine_of(uint64_t p, bool is_left) {
+    uint64_t ranks = 0;
+    for (; p > 0; p = is_left ? p / 2 : p - 1 - p / 2) ++ranks;
+    return ranks;
+}
+
+TEST(Formulas, ScanTrees) {
+    for (const auto collective : {TUTTI_SCAN, TUTTI_EXSCAN}) {
+        for_every_p(collective, "tree", [](const Shape& shape, const Totals& all) {
+            const uint64_t p = shape.ranks;
+            const uint64_t behind = p - 1 - p / 2;
+            const uint64_t steps =
+                floor_log2(p / 2) + 1 + (behind > 0 ? floor_log2(behind) + 1 : 0);
+            EXPECT_EQ(all.steps, steps);
+            EXPECT_EQ(all.messages, 2 * p - spine_of(p, true) - spine_of(p, false));
+            EXPECT_LE(all.bytes_sent, 3 * shape.bytes);
+            EXPECT_LE(all.bytes_received, 3 * shape.bytes);
+            // Up a fold for each message. Down one a rank, or two a rank with children.
+            EXPECT_LE(all.reduced_bytes, 2 * p * shape.bytes);
+        });
+    }
+}
+
+// Of one rank, in vectors.
+uint64_t folds_of(const char* name, const Shape& shape, Rank rank) {
+    const auto program = find(TUTTI_EXSCAN, name)->make(shape, rank, {});
+    return check::count(*program).reduced_bytes / shape.bytes;
+}
+
+TEST(Formulas, ExscanDoubling) {
+    for_every_p(TUTTI_EXSCAN, "doubling", [](const Shape& shape, const Totals& all) {
+        const uint64_t p = shape.ranks;
+        const uint64_t q = ceil_log2(p);
+        // Träff 2026: the fewest inclusive stages of q.
+        const uint64_t inclusive = q - floor_log2((uint64_t{1} << q) - p + 1);
+        EXPECT_EQ(all.steps, q);
+        EXPECT_LE(all.messages_sent, q);
+        EXPECT_EQ(all.bytes_received, q * shape.bytes);
+        EXPECT_EQ(folds_of("doubling", shape, shape.ranks - 1), q - 1);
+        for (Rank rank = 0; rank < p; ++rank) {
+            EXPECT_LE(folds_of("doubling", shape, rank), q - 1 + inclusive - 1);
+        }
+    });
+}
+
+TEST(Formulas, ExscanDoubling123) {
+    for_every_p(TUTTI_EXSCAN, "doubling_123", [](const Shape& shape, const Totals& all) {
+        const uint64_t p = shape.ranks;
+        // Träff 2025: q = ceil(log2(p - 1) + log2(4/3)), the least for which 3/4 2^q >= p - 1.
+        uint64_t q = 1;
+        while (3 * (uint64_t{1} << q) < 4 * (p - 1)) ++q;
+        // Of three ranks none sends what it was sent.
+        EXPECT_EQ(all.steps, p == 3 ? 1 : q);
+        EXPECT_LE(all.messages_sent, q);
+        EXPECT_EQ(all.bytes_received, q * shape.bytes);
+        // The result takes q - 1 folds; of ranks that send on in stage 1, what they send one more.
+        EXPECT_EQ(folds_of("doubling_123", shape, shape.ranks - 1), q - 1);
+        for (Rank rank = 0; rank < p; ++rank) {
+            EXPECT_LE(folds_of("doubling_123", shape, rank), q);
+        }
+    });
+}
+
 // Long schedules are priced by it (plan/select/many_hosts.h). What is posted at once counts once
-// there: direct's receives, which are more than two rounds, and multicasts, of which some are under
-// way.
+// there: direct's receives and linear's, which are more than two rounds, and multicasts, of which
+// some are under way.
 TEST(Formulas, NoChainIsLongerThanTheLaw) {
     for (const Algorithm& algorithm : algorithms()) {
-        if (algorithm.name == "direct" || algorithm.name == "multicast") continue;
+        if (algorithm.name == "direct") continue;
+        if (algorithm.name == "multicast") continue;
         for (const Rank p : rank_counts()) {
             if (p == 1) continue;
             Shape shape = {.collective = algorithm.collective, .ranks = p, .has_multicast = true};

@@ -96,14 +96,16 @@ TEST_P(Proof, EveryFanIn) {
 // Blocks cut into messages of a round; of nodes, blocks that are cut into different numbers.
 TEST_P(Proof, EveryPieceOfABlock) {
     const Algorithm& algorithm = *GetParam();
-    if (algorithm.collective != TUTTI_ALLGATHER || !algorithm.has_pieces) return;
+    const bool has_blocks_cut =
+        algorithm.collective == TUTTI_ALLGATHER || algorithm.collective == TUTTI_ALLTOALL;
+    if (!has_blocks_cut || !algorithm.has_pieces) return;
     for (const Rank p : {1U, 2U, 3U, 7U, 16U}) {
         const topo::Placement nodes = unequal_nodes(p);
         for (const uint64_t segment : {1U, 5U, 24U, 100U, 1000U}) {
             Tuning tuning;
             tuning.segment_bytes = segment;
             Shape shape = {
-                .collective = TUTTI_ALLGATHER, .ranks = p, .bytes = 24, .has_multicast = true};
+                .collective = algorithm.collective, .ranks = p, .bytes = 24, .has_multicast = true};
             ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape, tuning));
             if (algorithm.is_flat) continue;
             shape.nodes = &nodes;
@@ -150,6 +152,7 @@ TEST_P(Proof, ManyRanks) {
                              .is_commutative = false,
                              .has_multicast = true};
         const bool has_many = algorithm.collective == TUTTI_ALLGATHER ||
+                              algorithm.collective == TUTTI_ALLTOALL ||
                               algorithm.collective == TUTTI_REDUCE_SCATTER_BLOCK ||
                               algorithm.name == "scatter_allgather";
         if (has_many) continue;

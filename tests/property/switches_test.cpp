@@ -71,8 +71,9 @@ struct Size {
     uint32_t ranks = 0;
 };
 
-// Not all ranks with all others.
+// Not all ranks with all others, nor a block from each to each.
 bool has_few_messages(const Algorithm& algorithm) {
+    if (algorithm.collective == TUTTI_ALLTOALL) return false;
     constexpr Rank kRanks = 256;
     constexpr uint64_t kFew = 16;
     const Shape shape = {.collective = algorithm.collective,
@@ -165,11 +166,12 @@ TEST_P(AlongSwitches, IsProvedForStreamedBlocks) {
 INSTANTIATE_TEST_SUITE_P(All, AlongSwitches, testing::ValuesIn(pointers()), test_name);
 
 // What passes the link above each switch, up and down: messages and bytes of the whole call. And
-// the most messages of one step, over these links and those of hosts.
+// the most messages of one step, over these links and those of hosts, and these of all steps.
 struct Passed {
     std::vector<uint64_t> messages;
     std::vector<uint64_t> bytes;
     uint64_t in_a_step = 0;
+    uint64_t one_after_the_other = 0;
 };
 
 Passed passed(const Job& job, const Programs& programs) {
@@ -194,7 +196,9 @@ Passed passed(const Job& job, const Programs& programs) {
             }
         }
         all.insert(all.end(), of_hosts.begin(), of_hosts.end());
-        result.in_a_step = std::max(result.in_a_step, *std::max_element(all.begin(), all.end()));
+        const uint64_t most = *std::max_element(all.begin(), all.end());
+        result.in_a_step = std::max(result.in_a_step, most);
+        result.one_after_the_other += most;
     }
     return result;
 }
@@ -234,6 +238,33 @@ TEST(SwitchLoad, RingsAndChainsAreFreeOfContention) {
                 EXPECT_LE(most, shape.bytes);
             }
         }
+    }
+}
+
+// However ranks were dealt to hosts: m of p participants send m (p - m) messages up the link above
+// them, and the rounds take no more together than the busiest link needs for its own.
+TEST(SwitchLoad, PairwiseRoundsTakeWhatTheBusiestLinkCarries) {
+    Prng prng(7);
+    for (int turn = 0; turn < 100; ++turn) {
+        const auto hosts = static_cast<uint32_t>(2 + prng.below(20));
+        const Job job = draw_job(prng, static_cast<uint32_t>(1 + prng.below(12)), hosts,
+                                 hosts * static_cast<uint32_t>(1 + prng.below(3)));
+        if (job.placement.switches() == nullptr) continue;
+        const Algorithm& pairwise = *find(TUTTI_ALLTOALL, "pairwise");
+        const Shape shape = {
+            .collective = TUTTI_ALLTOALL, .ranks = job.placement.ranks(), .bytes = 8};
+        Tuning tuning;
+        tuning.flat = turn % 2 == 0;
+        const InnerLane lane = inner_lane(pairwise, shape, job.placement, tuning);
+        const uint64_t p = lane.shape.ranks;
+        const Programs programs = make_plans(pairwise, shape, job.placement, tuning);
+        const Passed load = passed(job, programs);
+        uint64_t most = *std::max_element(load.messages.begin(), load.messages.end());
+        for (uint32_t node = 0; node < job.placement.nodes(); ++node) {
+            const auto members = static_cast<uint64_t>(std::ranges::count(lane.node_of, node));
+            most = std::max(most, members * (p - members));
+        }
+        EXPECT_EQ(load.one_after_the_other, most) << "turn " << turn;
     }
 }
 

@@ -93,27 +93,9 @@ sched::Shape shape_of(const Spec& spec, uint32_t ranks) {
 
 // As plan/sched/program.h names buffers. In place, one of them stands inside the other.
 exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {
-    exec::Arguments arguments{call.send, call.recv, call.reducer};
-    switch (call.collective) {
-        case TUTTI_BARRIER:
-            return {};
-        case TUTTI_BCAST:
-            arguments.input = nullptr;
-            break;
-        case TUTTI_REDUCE:
-        case TUTTI_ALLREDUCE:
-        case TUTTI_REDUCE_SCATTER_BLOCK:
-            arguments.input = call.vector();
-            break;
-        case TUTTI_SCATTER:
-            if (!call.recv)
-                arguments.output = const_cast<std::byte*>(call.send) + rank * call.bytes;
-            break;
-        default:
-            arguments.input = call.send ? call.send : call.recv + rank * call.bytes;
-            break;
-    }
-    return arguments;
+    const BufferPair pair =
+        buffers_of(call.collective, call.send, call.recv, rank, call.root, call.bytes);
+    return {pair.input, pair.output, call.reducer};
 }
 
 struct Choice {

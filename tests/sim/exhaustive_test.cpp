@@ -24,9 +24,17 @@ size_t explored = 0;
 
 void explore(const SimTeam& team, std::vector<Spec> script, std::vector<uint32_t> teams = {}) {
     for (Spec& spec : script) {
-        // A block for each of three ranks: few rounds, as of the others.
-        const bool is_cut = spec.collective == TUTTI_REDUCE_SCATTER_BLOCK && team.ranks > 2;
-        if (is_cut) spec.bytes = std::min(spec.bytes, team.chunk_bytes / 2 / 8 * 8);
+        // A block for each rank: few rounds, as of the others.
+        const Collective& what = facts(spec.collective);
+        const bool has_all = what.input.holds == Holds::kAll && !has_root(what);
+        if (has_all && team.ranks > 2) {
+            spec.bytes = std::min(spec.bytes, team.chunk_bytes / 2 / 8 * 8);
+        }
+        // Each rank writes and reads, and copies a block of its own beside that: still more than a
+        // ring holds.
+        if (spec.collective == TUTTI_ALLTOALL) {
+            spec.bytes = std::min(spec.bytes, (node::kChunkCountMin + 1) * team.chunk_bytes);
+        }
     }
     Explorer explorer(team, script, std::move(teams));
     const std::string wrong = explorer.explore(kStatesMax);

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/collectives.h"
 #include "run/node/kernels/kernels.h"
 
 namespace tutti::test {
@@ -78,11 +79,6 @@ static_assert(std::size(kFolds) == static_cast<size_t>(Fold::kCount));
 
 const FoldRow& row(Fold fold) { return kFolds[static_cast<size_t>(fold)]; }
 
-bool reduces(tutti_collective collective) {
-    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE ||
-           collective == TUTTI_REDUCE_SCATTER_BLOCK;
-}
-
 void fill(Prng& prng, Fold fold, bool numbers, std::byte* out, size_t bytes) {
     if (numbers && (fold == Fold::kSumF64 || fold == Fold::kSumF64Ordered)) {
         for (size_t at = 0; at + sizeof(double) <= bytes; at += sizeof(double)) {
@@ -134,7 +130,7 @@ void fold_reference(Fold fold, std::byte* out, const std::byte* right, size_t by
 std::string describe(const Spec& spec) {
     std::string text = tutti_collective_name(spec.collective);
     text += " root " + std::to_string(spec.root) + ", " + std::to_string(spec.bytes) + " bytes";
-    if (reduces(spec.collective)) {
+    if (is_reduction(spec.collective)) {
         text += ", fold " + std::to_string(static_cast<int>(spec.fold));
     }
     return text + ", contents " + std::to_string(spec.seed);
@@ -164,13 +160,10 @@ size_t draw_bytes(Prng& prng, const Limits& limits) {
 Spec draw_spec(Prng& prng, const Limits& limits) {
     Spec spec;
     spec.collective = static_cast<tutti_collective>(prng.below(TUTTI_COLLECTIVE_COUNT));
-    const bool is_rooted = spec.collective != TUTTI_BARRIER && spec.collective != TUTTI_ALLREDUCE &&
-                           spec.collective != TUTTI_ALLGATHER &&
-                           spec.collective != TUTTI_REDUCE_SCATTER_BLOCK;
-    if (is_rooted) spec.root = static_cast<uint32_t>(prng.below(limits.ranks));
+    if (has_root(spec.collective)) spec.root = static_cast<uint32_t>(prng.below(limits.ranks));
     if (spec.collective != TUTTI_BARRIER) spec.bytes = draw_bytes(prng, limits);
     spec.seed = prng.next() >> 32;
-    if (!reduces(spec.collective)) return spec;
+    if (!is_reduction(spec.collective)) return spec;
     do {
         spec.fold = static_cast<Fold>(prng.below(static_cast<uint64_t>(Fold::kCount)));
     } while (fold_bytes(spec.fold) > limits.chunk_bytes ||
@@ -195,91 +188,71 @@ void Exchange::size_buffers(Prng& prng) {
         Side& side = sides_[rank];
         // A user's elements are whole objects, so they stay aligned; everything else may lie
         // anywhere.
-        const bool is_aligned = reduces(kind) && is_user(spec_.fold);
+        const bool is_aligned = is_reduction(kind) && is_user(spec_.fold);
         side.send_at = kGuardBytes + (is_aligned ? 0 : prng.below(16));
         side.recv_at = kGuardBytes + (is_aligned ? 0 : prng.below(16));
-        const size_t all = ranks_ * spec_.bytes;
-        side.send_bytes = kind == TUTTI_SCATTER ? (is_root(rank) ? all : 0) : spec_.bytes;
-        if (kind == TUTTI_REDUCE_SCATTER_BLOCK) side.send_bytes = all;
-        side.recv_bytes = spec_.bytes;
-        if (kind == TUTTI_BCAST && !is_root(rank)) side.send_bytes = 0;
-        if (kind == TUTTI_REDUCE && !is_root(rank)) side.recv_bytes = 0;
-        if (kind == TUTTI_GATHER) side.recv_bytes = is_root(rank) ? all : 0;
-        if (kind == TUTTI_ALLGATHER) side.recv_bytes = all;
-        const bool may_be_in_place =
-            spec_.may_be_in_place &&
-            (kind == TUTTI_ALLREDUCE || kind == TUTTI_ALLGATHER ||
-             kind == TUTTI_REDUCE_SCATTER_BLOCK || (kind != TUTTI_BCAST && is_root(rank)));
-        side.is_in_place = may_be_in_place && prng.below(2) == 0;
-        if (kind == TUTTI_REDUCE_SCATTER_BLOCK && side.is_in_place) side.recv_bytes = all;
+        const Collective& what = facts(kind);
+        side.send_bytes = blocks_of(what.input, rank, spec_.root, ranks_) * spec_.bytes;
+        side.recv_bytes = output_blocks(kind, rank, spec_.root, ranks_) * spec_.bytes;
+        const bool may = spec_.may_be_in_place && may_be_in_place(kind, rank, spec_.root);
+        side.is_in_place = may && prng.below(2) == 0;
+        // One argument holds both then.
+        if (side.is_in_place) side.recv_bytes = std::max(side.recv_bytes, side.send_bytes);
         side.send = guarded(side.send_at, side.send_bytes);
         side.recv = guarded(side.recv_at, side.recv_bytes);
     }
 }
 
 void Exchange::fill_inputs(Prng& prng) {
-    const bool numbers = reduces(spec_.collective);
+    const bool numbers = is_reduction(spec_.collective);
     for (Side& side : sides_) {
         fill(prng, spec_.fold, numbers, side.send.data() + side.send_at, side.send_bytes);
         fill(prng, Fold::kSumU32, false, side.recv.data() + side.recv_at, side.recv_bytes);
     }
 }
 
-std::vector<std::byte> Exchange::folded() const {
-    const bool has_all = spec_.collective == TUTTI_REDUCE_SCATTER_BLOCK;
-    const size_t bytes = has_all ? ranks_ * spec_.bytes : spec_.bytes;
-    std::vector<std::byte> result(input(0), input(0) + bytes);
-    for (uint32_t rank = 1; rank < ranks_; ++rank) {
-        fold_reference(spec_.fold, result.data(), input(rank), bytes);
+// What its origin says: blocks of inputs, folded from the left.
+void Exchange::expect_block(uint32_t rank, uint32_t block) {
+    const size_t bytes = spec_.bytes;
+    const Origin from = origin(spec_.collective, rank, spec_.root, ranks_, block);
+    const auto operand = [&](uint32_t of) { return input(of) + from.block * bytes; };
+    std::byte* const out = expected(rank) + block * bytes;
+    std::memcpy(out, operand(from.first), bytes);
+    for (uint32_t of = from.first + 1; of <= from.last; ++of) {
+        fold_reference(spec_.fold, out, operand(of), bytes);
     }
-    return result;
 }
 
 void Exchange::expect() {
-    const size_t bytes = spec_.bytes;
-    const tutti_collective kind = spec_.collective;
-    const std::vector<std::byte> sum = reduces(kind) ? folded() : std::vector<std::byte>{};
     for (uint32_t rank = 0; rank < ranks_; ++rank) {
-        sides_[rank].recv_after = sides_[rank].recv;
-        if (bytes == 0) continue;
-        if (kind == TUTTI_BCAST) std::memcpy(expected(rank), input(spec_.root), bytes);
-        if (kind == TUTTI_SCATTER) {
-            std::memcpy(expected(rank), input(spec_.root) + rank * bytes, bytes);
+        Side& side = sides_[rank];
+        side.recv_after = side.recv;
+        if (spec_.bytes == 0) continue;
+        // In place, the blocks of the others stay where they are.
+        const size_t blocks = output_blocks(spec_.collective, rank, spec_.root, ranks_);
+        if (side.is_in_place && side.send_bytes > blocks * spec_.bytes) {
+            std::memcpy(expected(rank), input(rank), side.send_bytes);
         }
-        if (kind == TUTTI_ALLREDUCE || (kind == TUTTI_REDUCE && is_root(rank))) {
-            std::memcpy(expected(rank), sum.data(), bytes);
-        }
-        if (kind == TUTTI_REDUCE_SCATTER_BLOCK) {
-            // In place, the blocks of the others stay where they are.
-            if (sides_[rank].is_in_place) {
-                std::memcpy(expected(rank), input(rank), ranks_ * bytes);
-            }
-            std::memcpy(expected(rank), sum.data() + rank * bytes, bytes);
-        }
-        if (kind != TUTTI_ALLGATHER && !(kind == TUTTI_GATHER && is_root(rank))) continue;
-        for (uint32_t from = 0; from < ranks_; ++from) {
-            std::memcpy(expected(rank) + from * bytes, input(from), bytes);
-        }
+        for (uint32_t block = 0; block < blocks; ++block) expect_block(rank, block);
     }
 }
 
 // Puts the inputs of in-place ranks where an in-place call expects them.
 void Exchange::move_in_place() {
+    const Collective& what = facts(spec_.collective);
     for (uint32_t rank = 0; rank < ranks_; ++rank) {
         Side& side = sides_[rank];
         std::byte* recv = side.recv.data() + side.recv_at;
-        if (spec_.collective == TUTTI_BCAST && is_root(rank) && spec_.bytes > 0) {
-            std::memcpy(recv, input(rank), spec_.bytes);
-        }
+        const bool is_source = what.in_place == InPlace::kAlways && is_root(rank);
+        if (is_source && spec_.bytes > 0) std::memcpy(recv, input(rank), spec_.bytes);
         if (side.is_in_place && spec_.bytes > 0) {
-            if (spec_.collective == TUTTI_SCATTER) {
+            if (what.marked_by == MarkedBy::kRecv) {
                 side.recv_after = side.recv;  // The root's own block stays where it is.
             } else {
-                const bool has_blocks =
-                    spec_.collective == TUTTI_GATHER || spec_.collective == TUTTI_ALLGATHER;
-                const size_t blocks = spec_.collective == TUTTI_REDUCE_SCATTER_BLOCK ? ranks_ : 1;
-                std::memcpy(recv + (has_blocks ? rank * spec_.bytes : 0), input(rank),
-                            blocks * spec_.bytes);
+                const bool is_inside =
+                    what.in_place == InPlace::kInputInOutput && what.inner_at == InnerAt::kOwnBlock;
+                std::memcpy(recv + (is_inside ? rank * spec_.bytes : 0), input(rank),
+                            side.send_bytes);
             }
         }
         side.recv_before = side.recv;
@@ -295,7 +268,7 @@ tutti_call Exchange::call(uint32_t rank) const {
     call.send = side.send.data() + side.send_at;
     call.recv = const_cast<std::byte*>(side.recv.data()) + side.recv_at;
     if (side.is_in_place) {
-        if (spec_.collective == TUTTI_SCATTER) {
+        if (facts(spec_.collective).marked_by == MarkedBy::kRecv) {
             call.recv = TUTTI_IN_PLACE;
         } else {
             call.send = TUTTI_IN_PLACE;
@@ -316,7 +289,7 @@ node::Call Exchange::node_call(uint32_t rank) const {
     result.bytes = call.bytes;
     if (call.send != TUTTI_IN_PLACE) result.send = static_cast<const std::byte*>(call.send);
     if (call.recv != TUTTI_IN_PLACE) result.recv = static_cast<std::byte*>(call.recv);
-    if (!reduces(spec_.collective)) return result;
+    if (!is_reduction(spec_.collective)) return result;
     result.reducer.element_bytes = static_cast<uint32_t>(call.element_bytes);
     if (is_user(spec_.fold)) {
         result.reducer.user_fn = call.reduce;

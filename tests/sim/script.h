@@ -84,8 +84,8 @@ class Exchange {
     void size_buffers(Prng& prng);
     void fill_inputs(Prng& prng);
     void expect();
+    void expect_block(uint32_t rank, uint32_t block);
     void move_in_place();
-    [[nodiscard]] std::vector<std::byte> folded() const;
     [[nodiscard]] bool is_root(uint32_t rank) const { return rank == spec_.root; }
     [[nodiscard]] std::byte* expected(uint32_t rank) {
         return sides_[rank].recv_after.data() + sides_[rank].recv_at;

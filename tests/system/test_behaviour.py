@@ -187,6 +187,22 @@ def test_sizes_that_differ(mpi, what, ints):
 
 
 @needs_tutti
+@pytest.mark.parametrize("ints", [4, 3000])
+@pytest.mark.parametrize("what", ["alltoall", "alltoall-all"])
+@pytest.mark.sampled
+def test_an_alltoall_with_more_room(mpi, what, ints):
+    """As the bare MPI has it: Open MPI compares both sides, and refuses."""
+    if mpi.flavour == "ompi":
+        what, errors = "alltoall-all", 3  # where one rank alone is refused, the others wait for it
+    else:
+        errors = 0
+    for options in [], ["--hosts=2", "--alltoall=pairwise"], ["--check=1"], ["--verify=1"]:
+        options = ["--stall=100", "--warmup=0", *options]
+        outcome = mpi.launch("unequal", 3, what, ints, options=options).passed()
+        assert f"errors {errors}\n" in outcome.out and not outcome.lines(), str(outcome)
+
+
+@needs_tutti
 @pytest.mark.parametrize("what", ["gather-root", "scatter-root", "allgather"])
 def test_own_blocks_that_differ_across_hosts(mpi, what):
     outcome = mpi.launch("unequal", 3, what, 4, options=["--hosts=2", "--stall=100"]).passed()

@@ -64,7 +64,7 @@ def test_fresh_buffers(mpi, tmp_path):
     outcome, found = bench(mpi, tmp_path, 3, "all", "--bytes=8,32K", "--buffers=fresh",
                            "--batches=5", options=())
     assert outcome.status == 0, outcome
-    assert found["buffers"] == "fresh" and len(found["cells"]) == 15
+    assert found["buffers"] == "fresh" and len(found["cells"]) == 1 + 10 * 2
     for cell in found["cells"]:
         for side in ("host", "tutti"):
             # At most as many as there are buffers; a barrier has none.

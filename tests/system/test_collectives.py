@@ -28,7 +28,43 @@ def test_derived_datatypes(mpi):
     skip_bare(mpi, "pypi-impi", "chooses its allgather by the local datatype and fails")
     # Intel MPI crashes in its own gather of unlike datatypes, to which the first calls would go.
     options = ["--warmup=0"] if mpi.name == "pypi-impi" else []
-    expect_taken_over(mpi.launch("layouts", 3, options=options).passed().report, 3, MOVES)
+    expect_taken_over(mpi.launch("layouts", 3, options=options).passed().report, 3,
+                      (*MOVES, "alltoall"))
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5])
+@pytest.mark.check
+def test_alltoall(mpi, ranks):
+    expect_taken_over(mpi.launch("alltoall", ranks).passed().report, ranks, ("alltoall",))
+
+
+def test_large_alltoall(debian_mpi):
+    outcome = debian_mpi.launch("alltoall", 2, "large").passed()
+    expect_taken_over(outcome.report, 2, ("alltoall",))
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5])
+@pytest.mark.check
+def test_scans(mpi, ranks):
+    expect_taken_over(mpi.launch("scans", ranks).passed().report, ranks, ("scan", "exscan"))
+
+
+WAYS = [("alltoall", []), ("alltoall", ["--alltoall=linear"]), ("alltoall", ["--alltoall=bruck"]),
+        ("layouts", ["--alltoall=pairwise"]), ("scans", []),
+        ("scans", ["--scan=doubling", "--exscan=doubling_123"]),
+        ("scans", ["--scan=tree", "--exscan=tree"]), ("scans", ["--scan=chain", "--exscan=chain"])]
+
+
+@pytest.mark.parametrize("program, ways", WAYS,
+                         ids=[" ".join([program, *ways]) for program, ways in WAYS])
+@pytest.mark.parametrize("hosts", ["2", "2:round-robin", "4"])
+@pytest.mark.sampled
+def test_across_hosts(mpi, program, ways, hosts):
+    """By the rules, and by each of the algorithms."""
+    outcome = mpi.launch(program, 4, options=[f"--hosts={hosts}", "--warmup=0", *ways]).passed()
+    for way in ways:
+        name = way[2:way.index("=")]
+        assert BARE or outcome.report.calls("tutti", name, 4) > 0, outcome.report.rows
 
 
 @pytest.mark.check

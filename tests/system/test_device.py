@@ -19,7 +19,8 @@ NAMES = {"CUDA": "CUDA", "HIP": "HIP", "ZE": "Level Zero", REAL: "CUDA"}
 ON_ONE_NODE = ["--warmup=0"]
 ACROSS = [*ON_ONE_NODE, "--hosts=2", "--barrier=dissemination", "--bcast=binomial",
           "--reduce=binomial", "--allreduce=ring", "--gather=binomial", "--scatter=binomial",
-          "--allgather=ring", "--reduce-scatter-block=direct"]
+          "--allgather=ring", "--reduce-scatter-block=direct", "--alltoall=pairwise",
+          "--scan=doubling", "--exscan=doubling"]
 
 
 def build_library(target, source, *flags):

@@ -4,7 +4,8 @@ import pytest
 
 from harness import BARE, LONG, expect_taken_over
 
-COLLECTIVES = ("bcast", "reduce", "allreduce", "gather", "scatter", "allgather")
+COLLECTIVES = ("bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall", "scan",
+               "exscan")
 SEEDS = range(1, 31 if LONG else 4)
 
 

@@ -10,7 +10,8 @@ def test_other_bytes_of_one_base(mpi, options):
     outcome = mpi.launch("one_base", 3, options=["--warmup=0", *options]).passed()
     if not options:
         expect_taken_over(outcome.report, 3, ("bcast", "reduce", "allreduce", "gather", "scatter",
-                                              "allgather", "reduce_scatter_block"))
+                                              "allgather", "reduce_scatter_block", "scan",
+                                              "exscan"))
 
 
 def cases(outcome):
@@ -21,9 +22,13 @@ def cases(outcome):
 @pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to compare with")
 def test_the_same_bytes(mpi):
     """As the bare MPI has it. What it cannot be asked: Intel MPI waits for the root that errs, and
-    the MPICH family stops in an assertion where handles differ."""
+    takes other handles for a wrong datatype; the MPICH family stops in an assertion where handles of
+    an own block differ."""
     level = 1 if mpi.name == "pypi-impi" else 3 if mpi.flavour == "ompi" else 2
     bare = mpi.launch("one_base", 3, "own", level, tutti=False).passed()
     through = mpi.launch("one_base", 3, "own", level, options=["--warmup=0"]).passed()
-    assert len(cases(bare)) == {1: 9, 2: 17, 3: 31}[level], str(bare)
-    assert cases(through) == cases(bare), str(through)
+    assert len(cases(bare)) == {1: 20, 2: 29, 3: 43}[level], str(bare)
+    # Tutti takes an alltoall into itself for one in place, where an MPI runs it as if it were not.
+    wanted = [line.replace(": wrong", ": right") if line.startswith("alltoall") else line
+              for line in cases(bare)]
+    assert cases(through) == wanted, str(through)

@@ -27,7 +27,7 @@ def test_check_says_what_it_compared(mpi, options):
 
 
 def test_check_counts_calls_that_go_elsewhere(debian_mpi):
-    """Ten barriers and for each root nine calls, among them an alltoall and a bcast of nothing."""
+    """Ten barriers and for each root nine calls, among them a reduce_scatter and a bcast of nothing."""
     outcome = debian_mpi.launch("misuse", 3, "legal", options=["--check"]).passed()
     assert ends(outcome) == ["tutti: check: 37 calls compared on 3 ranks, all alike"], str(outcome)
     assert outcome.report.data["check"] == {"compared": 37, "different": 0}

@@ -87,7 +87,10 @@ int for_each_block(const Calls& c, const Body& body) {
 
 void stamp_all_blocks(const Calls& c, const Turn& t) {
     const auto elements = static_cast<size_t>(c.count);
-    for (uint32_t r = 0; r < c.place.size; ++r) t.send[r * elements] = stamp(t.call, r);
+    for (uint32_t r = 0; r < c.place.size; ++r) {
+        const uint64_t number = number_of(c.batch.collective, c.place.rank, r, c.place.size);
+        t.send[r * elements] = stamp(t.call, number);
+    }
 }
 
 int run_barrier(const Calls& c) {
@@ -147,6 +150,25 @@ int run_reduce_scatter_block(const Calls& c) {
     });
 }
 
+int run_alltoall(const Calls& c) {
+    const auto put_stamps = [&c](const Turn& t) { stamp_all_blocks(c, t); };
+    return for_each_call(c, put_stamps, [&c](const Turn& t) {
+        return c.functions.alltoall(t.send, c.count, c.type, t.recv, c.count, c.type, c.comm);
+    });
+}
+
+int run_scan(const Calls& c) {
+    return for_each_block(c, [&c](const Turn& t) {
+        return c.functions.scan(t.send, t.recv, c.count, c.type, c.sum, c.comm);
+    });
+}
+
+int run_exscan(const Calls& c) {
+    return for_each_block(c, [&c](const Turn& t) {
+        return c.functions.exscan(t.send, t.recv, c.count, c.type, c.sum, c.comm);
+    });
+}
+
 int run_calls(const Calls& c) {
     switch (c.batch.collective) {
         case TUTTI_BARRIER:
@@ -165,6 +187,12 @@ int run_calls(const Calls& c) {
             return run_allgather(c);
         case TUTTI_REDUCE_SCATTER_BLOCK:
             return run_reduce_scatter_block(c);
+        case TUTTI_ALLTOALL:
+            return run_alltoall(c);
+        case TUTTI_SCAN:
+            return run_scan(c);
+        case TUTTI_EXSCAN:
+            return run_exscan(c);
         default:
             return -1;
     }

@@ -60,12 +60,6 @@ bool is_root_of(const Batch& batch, const Uses& uses, const RankOfSize& place, u
     return false;
 }
 
-// Input blocks are numbered by rank, or by rank and block where a rank has one for every rank.
-uint64_t number_of(tutti_collective collective, uint32_t rank, uint32_t block, uint32_t size) {
-    const bool has_all = facts(collective).input.holds == Holds::kAll;
-    return has_all ? uint64_t{rank} * size + block : rank;
-}
-
 // One block of this rank's result.
 std::optional<Wrong> check_result(const Batch& batch, uint32_t buffer, const Uses& uses,
                                   const RankOfSize& place, uint32_t block, const double* result) {
@@ -75,7 +69,7 @@ std::optional<Wrong> check_result(const Batch& batch, uint32_t buffer, const Use
     double first = 0;
     double base = 0;
     for (uint32_t r = from.first; r <= from.last; ++r) {
-        first += stamp(uses.last, what.input.holds == Holds::kAll ? from.block : r);
+        first += stamp(uses.last, number_of(batch.collective, r, from.block, place.size));
         // Later broadcasts of the batch pass on what the first one left, under a new stamp.
         const bool passes_on = what.in_place == InPlace::kAlways;
         const auto source = passes_on ? root_of(batch, uses.first, place.size) : r;
@@ -99,13 +93,18 @@ std::optional<Wrong> check_buffer(const Batch& batch, uint32_t buffer, const Use
 
 }  // namespace
 
-// Every rank is the root now and then.
+uint64_t number_of(tutti_collective collective, uint32_t rank, uint32_t block, uint32_t size) {
+    const bool has_all = facts(collective).input.holds == Holds::kAll;
+    return has_all ? uint64_t{rank} * size + block : rank;
+}
+
+// Every rank is the root now and then. Rank 0 has the room for a result where it gets none.
 uint64_t send_elements(tutti_collective collective, uint64_t elements, uint32_t size) {
-    return elements * input_blocks(collective, 0, 0, size);
+    return elements * input_blocks(collective, 1, 1, size);
 }
 
 uint64_t recv_elements(tutti_collective collective, uint64_t elements, uint32_t size) {
-    return elements * output_blocks(collective, 0, 0, size);
+    return elements * output_blocks(collective, 1, 1, size);
 }
 
 void fill(const Batch& batch, const RankOfSize& place, const BatchBuffers& buffers) {
@@ -129,7 +128,7 @@ void fill(const Batch& batch, const RankOfSize& place, const BatchBuffers& buffe
             const uint64_t number = number_of(batch.collective, place.rank, block, place.size);
             double* start = buffers.send[k] + block * batch.elements;
             fill_block(start, batch.elements, base_value(batch.seed, k, number));
-            start[0] = stamp(uses->first, has_all ? block : place.rank);
+            start[0] = stamp(uses->first, number);
         }
     }
 }

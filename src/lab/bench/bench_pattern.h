@@ -50,8 +50,12 @@ inline uint32_t root_of(const Batch& batch, uint64_t call, uint32_t size) {
     return static_cast<uint32_t>(call % std::min(batch.roots, size));
 }
 
-inline double stamp(uint64_t call, uint64_t origin) {
-    return static_cast<double>((call % 1021) * 4096 + origin % 4096);
+// Input blocks are numbered by rank, or by rank and block where a rank has one for every rank.
+uint64_t number_of(tutti_collective collective, uint32_t rank, uint32_t block, uint32_t size);
+
+// number: of the input block.
+inline double stamp(uint64_t call, uint64_t number) {
+    return static_cast<double>((call % 1021) * 4096 + number % 4096);
 }
 
 // Elements that one buffer needs on every rank: size blocks where the collective has them.

@@ -18,7 +18,29 @@ bool may_stand_in_place(const Shape& shape, Rank rank) {
     const bool is_over_first = has_blocks(what) && what.inner_at == InnerAt::kStart;
     return may_be_in_place(shape.collective, rank, shape.root) && !(shape.nodes && is_over_first);
 }
+
+// Of data: where a rank's input begins among all.
+uint64_t data_before(const Shape& shape, Rank rank) {
+    const Collective& what = facts(shape.collective);
+    if (what.input.holds != Holds::kAll) return shape.block_offset(rank);
+    if (!is_between_all(what)) return 0;
+    return (shape.nodes ? shape.nodes->members_before(rank) : rank) * shape.all_blocks_bytes();
+}
 }  // namespace
+
+// Of an alltoall each block has a place of its own; elsewhere the whole output has one.
+Place right_place(const Shape& shape, Rank rank, uint64_t from) {
+    const Collective& what = facts(shape.collective);
+    if (!is_between_all(what)) {
+        const bool gets_own = what.input.holds == Holds::kAll;
+        return {shape.output_bytes(rank), gets_own ? shape.block_offset(rank) : 0};
+    }
+    auto other = static_cast<Rank>(shape.nodes ? 0 : from / shape.bytes);
+    const auto end = [&] { return shape.pair_offset(rank, other) + shape.pair_bytes(rank, other); };
+    while (from < shape.pair_offset(rank, other) || end() <= from) ++other;
+    const uint64_t there = data_before(shape, other) + shape.pair_offset(other, rank);
+    return {end(), there - shape.pair_offset(rank, other)};
+}
 
 RankMemory::RankMemory(const Shape& shape, Rank rank, const Extent& extent,
                        const SymbolicValues& terms, bool is_in_place)
@@ -37,8 +59,7 @@ RankMemory::RankMemory(const Shape& shape, Rank rank, const Extent& extent,
     } else if (is_reduction(shape.collective)) {
         fill(all, {terms.contribution(rank), 0});
     } else {
-        fill(all, {SymbolicValues::kData,
-                   what.input.holds == Holds::kAll ? 0 : shape.block_offset(rank)});
+        fill(all, {SymbolicValues::kData, data_before(shape, rank)});
     }
 }
 

@@ -22,7 +22,7 @@ using sched::Rank;
 using sched::Shape;
 
 // What a run of bytes holds: byte i of a buffer is byte i + shift of what the term is made of: the
-// vector, or, for data, all ranks' blocks one after the other. The sum wraps around.
+// vector, or, for data, all ranks' inputs one after the other. The sum wraps around.
 struct Value {
     SymbolicValues::Id term = SymbolicValues::kNothing;
     uint64_t shift = 0;
@@ -36,6 +36,13 @@ struct Piece {
     Value value;  // shifted as if the block began at 0
 };
 using Pieces = std::vector<Piece>;
+
+// What a byte of a rank's output should be, and those behind it that go on from there.
+struct Place {
+    uint64_t end = 0;    // of these bytes of output
+    uint64_t shift = 0;  // of their value
+};
+Place right_place(const Shape& shape, Rank rank, uint64_t from);
 
 class RankMemory {
   public:

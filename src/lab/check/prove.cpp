@@ -68,9 +68,11 @@ class Prover final : public Interpreter {
     LiveOperation* sender_of(std::span<LiveOperation* const> ends);
     void move(std::span<LiveOperation* const> members);
     void check_output(Rank rank);
+    std::string misplaced(Rank rank, const Piece& piece);
     std::string amiss(Rank rank, const Piece& piece);
+    void check_left_fold(Rank rank, const Pieces& pieces);
     void check_same_order(Rank rank, const Pieces& pieces);
-    SymbolicValues::Id left_fold();
+    SymbolicValues::Id left_fold(Rank last);
 
     const Shape& shape_;
     const Demands& demands_;
@@ -78,7 +80,8 @@ class Prover final : public Interpreter {
     std::vector<std::string>& faults_;
     SymbolicValues terms_;
     std::vector<RankMemory> memories_;
-    Pieces first_output_;  // rank 0's, of an allreduce
+    Pieces first_output_;                         // rank 0's, of an allreduce
+    std::vector<SymbolicValues::Id> left_folds_;  // of the ranks up to each, as far as asked for
 };
 
 Pieces Prover::read(const LiveOperation& live, const Block& block) {
@@ -383,23 +386,31 @@ void Prover::check_output(Rank rank) {
         return add("rank " + std::to_string(rank) + ": " + range_text(piece.from, piece.to) +
                    " of its output " + what);
     }
-    if (is_reduction(shape_.collective) && bytes != 0) check_same_order(rank, pieces);
+    if (!is_reduction(shape_.collective) || bytes == 0) return;
+    if (demands_.left_fold) check_left_fold(rank, pieces);
+    // Blocks and prefixes are each rank's own.
+    const bool is_of_all = facts(shape_.collective).from == From::kAll;
+    if (is_of_all && is_vector(shape_.collective)) check_same_order(rank, pieces);
+}
+
+std::string Prover::misplaced(Rank rank, const Piece& piece) {
+    for (uint64_t from = piece.from; from < piece.to;) {
+        const Place right = right_place(shape_, rank, from);
+        if (piece.value.shift != right.shift) {
+            const std::string whole =
+                is_vector(shape_.collective) ? " of the vector" : " of all ranks' blocks";
+            return "hold byte " + std::to_string(from + piece.value.shift) + whole +
+                   " and what follows, not byte " + std::to_string(from + right.shift);
+        }
+        from = right.end;
+    }
+    return {};
 }
 
 std::string Prover::amiss(Rank rank, const Piece& piece) {
     const Value& value = piece.value;
     if (value.term == SymbolicValues::kNothing) return "are never written";
-    const Collective& what = facts(shape_.collective);
-    // Of an input that holds all blocks a rank gets its own.
-    const uint64_t expected = what.input.holds == Holds::kAll && what.output.holds == Holds::kOne
-                                  ? shape_.block_offset(rank)
-                                  : 0;
-    if (value.shift != expected) {
-        const std::string whole =
-            is_vector(shape_.collective) ? " of the vector" : " of all ranks' blocks";
-        return "hold byte " + std::to_string(piece.from + value.shift) + whole +
-               " and what follows, not byte " + std::to_string(piece.from + expected);
-    }
+    if (const std::string where = misplaced(rank, piece); !where.empty()) return where;
     if (!is_reduction(shape_.collective)) return {};
     const Origin from = origin(shape_.collective, rank, shape_.root, shape_.ranks, 0);
     const RankSets::Id there = terms_.ranks_in(value.term);
@@ -407,21 +418,22 @@ std::string Prover::amiss(Rank rank, const Piece& piece) {
     return "hold the contributions of ranks " + sets().text(there) + " only";
 }
 
+void Prover::check_left_fold(Rank rank, const Pieces& pieces) {
+    const Rank last = origin(shape_.collective, rank, shape_.root, shape_.ranks, 0).last;
+    const SymbolicValues::Id canonical = left_fold(last);
+    for (const Piece& piece : pieces) {
+        if (piece.value.term == canonical) continue;
+        return add("rank " + std::to_string(rank) + ": " + range_text(piece.from, piece.to) +
+                   " of its output are not folded as ((r0 + r1) + r2) + ...");
+    }
+}
+
 // All ranks get the same bits only if all fold in the same order, operand by operand.
 void Prover::check_same_order(Rank rank, const Pieces& pieces) {
-    if (demands_.left_fold) {
-        const SymbolicValues::Id canonical = left_fold();
-        for (const Piece& piece : pieces) {
-            if (piece.value.term == canonical) continue;
-            return add("rank " + std::to_string(rank) + ": " + range_text(piece.from, piece.to) +
-                       " of its output are not folded as ((r0 + r1) + r2) + ...");
-        }
-    }
     if (first_output_.empty()) {
         first_output_ = pieces;
         return;
     }
-    if (!is_vector(shape_.collective)) return;  // blocks of their own
     size_t i = 0;
     for (const Piece& piece : pieces) {
         for (; i < first_output_.size() && first_output_[i].from < piece.to; ++i) {
@@ -437,12 +449,14 @@ void Prover::check_same_order(Rank rank, const Pieces& pieces) {
     }
 }
 
-SymbolicValues::Id Prover::left_fold() {
-    SymbolicValues::Id term = terms_.contribution(0);
-    for (Rank r = 1; r < shape_.ranks; ++r) {
-        term = terms_.fold(term, terms_.contribution(r), sets().range(0, r));
+// ((r0 + r1) + r2) + ... last.
+SymbolicValues::Id Prover::left_fold(Rank last) {
+    if (left_folds_.empty()) left_folds_.push_back(terms_.contribution(0));
+    for (auto r = static_cast<Rank>(left_folds_.size()); r <= last; ++r) {
+        const RankSets::Id both = sets().range(0, r);
+        left_folds_.push_back(terms_.fold(left_folds_.back(), terms_.contribution(r), both));
     }
-    return term;
+    return left_folds_[last];
 }
 
 void prove(const Shape& shape, const topo::Placement& placement,
@@ -467,10 +481,10 @@ Faults prove(const Shape& shape, const topo::Placement& placement,
     check_form(shape, placement, programs, kFaultLinesMax, faults.lines);
     if (!faults.lines.empty()) return faults;
     prove(shape, placement, programs, demands, false, faults.lines);
-    if (!faults.lines.empty() || shape.collective == TUTTI_BARRIER ||
-        shape.collective == TUTTI_BCAST) {
-        return faults;
-    }
+    const InPlace in_place = facts(shape.collective).in_place;
+    const bool may_be_inside =
+        in_place == InPlace::kInputInOutput || in_place == InPlace::kOutputInInput;
+    if (!faults.lines.empty() || !may_be_inside) return faults;
     prove(shape, placement, programs, demands, true, faults.lines);
     return faults;
 }

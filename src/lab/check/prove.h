@@ -7,7 +7,8 @@
 // Proved, with buffers apart and with the input in place:
 //   - every output byte holds what the collective says: each contribution exactly once; under an
 //     operator that does not commute, in the order of ranks; in an allreduce, folded in the same
-//     order on every rank, operand by operand, so that all get the same bits;
+//     order on every rank, operand by operand, so that all get the same bits (in a scan each rank
+//     has a result of its own);
 //   - a barrier lets nobody go before everybody came;
 //   - nothing deadlocks; every message has both its ends, equally long, numbered as program.h says;
 //   - every multicast is sent by one rank and received by all others, with the same order and

@@ -43,9 +43,10 @@ class Buffers {
     explicit Buffers(const SimulationRequest& request)
         : shape_(request.shape), has_data_(request.has_data) {
         const Collective& what = facts(shape_.collective);
-        // The root has whatever anybody has.
-        inputs_.one_bytes = shape_.input_bytes(shape_.root);
-        outputs_.one_bytes = shape_.output_bytes(shape_.root);
+        // The root has whatever anybody has, and without a root the last rank.
+        const uint32_t one = has_root(shape_.collective) ? shape_.root : shape_.ranks - 1;
+        inputs_.one_bytes = shape_.input_bytes(one);
+        outputs_.one_bytes = shape_.output_bytes(one);
         inputs_.is_one = !has_data_ || what.input.on == On::kRoot;
         outputs_.is_one = !has_data_ || what.output.on == On::kRoot;
         inputs_.make(shape_.ranks);

@@ -15,9 +15,9 @@ namespace {
 
 constexpr const Abi* kAbis[] = {&kOmpiAbi, &kMpichAbi};
 
-constexpr Brand kOpenMpi{"openmpi", false, true, false};
-constexpr Brand kMpich{"mpich", true, false, true};
-constexpr Brand kIntel{"impi", true, false, true};
+constexpr Brand kOpenMpi{"openmpi", false, true, false, true};
+constexpr Brand kMpich{"mpich", true, false, true, false};
+constexpr Brand kIntel{"impi", true, false, true, false};
 
 template <class Function>
 Function* find(void* library, const char* name) {

@@ -69,12 +69,31 @@ constexpr std::array<NodeLayout, TUTTI_COLLECTIVE_COUNT> kNodeLayouts = {{
      .scratch = Amount::kAll,
      .behind = Amount::kNode,
      .lands_apart = true},
+    // alltoall
+    {.opening = {OperationKind::kNodeGather, Amount::kAll, Amount::kAllOfNode},
+     .input = {.alone = Spot::kInput, .elsewhere = Spot::kBehind},
+     .output = {.alone = Spot::kOutput, .elsewhere = Spot::kScratch},
+     .closing = {OperationKind::kNodeScatter, Amount::kAll, Amount::kAllOfNode},
+     .scratch = Amount::kAllOfNode,
+     .behind = Amount::kAllOfNode,
+     .sorts = true},
+    // scan
+    {.opening = {},
+     .input = everywhere(Spot::kInput),
+     .output = everywhere(Spot::kOutput),
+     .closing = {}},
+    // exscan
+    {.opening = {},
+     .input = everywhere(Spot::kInput),
+     .output = everywhere(Spot::kOutput),
+     .closing = {}},
 }};
 
 constexpr bool are_sound() {
     for (size_t i = 0; i < kNodeLayouts.size(); ++i) {
         const NodeLayout& one = kNodeLayouts[i];
         const Collective& what = kCollectives[i];
+        if (!has_node_level(one)) continue;
         // Packing takes the place of an opening.
         if (one.packing == Packing::kBefore &&
             (one.opening.kind || what.input.holds != Holds::kAll)) {

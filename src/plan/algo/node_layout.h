@@ -26,8 +26,9 @@ enum class Spot : uint8_t {
     kNodeOut
 };
 
-// How much: a lane's segment or one rank's block, those of the node's ranks, of all ranks.
-enum class Amount : uint8_t { kNothing, kLane, kNode, kAll };
+// How much: a lane's segment or one rank's block, those of the node's ranks, of all ranks, and for
+// each of the node's ranks those of all.
+enum class Amount : uint8_t { kNothing, kLane, kNode, kAll, kAllOfNode };
 
 struct Spots {
     Spot alone = Spot::kNone;  // the only rank of its node, or without a node level
@@ -55,9 +56,18 @@ struct NodeLayout {
     Packing packing = Packing::kNone;   // blocks without it: no node level over such nodes
     // What the algorithm receives into its output is nothing that the opening touches.
     bool lands_apart = false;
+    // What the opening brings is sorted by the nodes that it goes to, and what comes by the node's
+    // ranks. The algorithm reads sorted blocks and leaves its own where the opening left them;
+    // the closing takes what was sorted back.
+    bool sorts = false;
     // The closing may be cut: what each round has brought is handed on at once.
     bool streams = false;
 };
+
+// Without one, every rank is a participant.
+constexpr bool has_node_level(const NodeLayout& layout) {
+    return layout.opening.kind.has_value() || layout.closing.kind.has_value();
+}
 
 const NodeLayout& node_layout(tutti_collective collective);
 

@@ -12,6 +12,7 @@
 
 #include "plan/algo/plan_inner.h"
 #include "plan/algo/plan_layout.h"
+#include "plan/algo/plan_orders.h"
 #include "plan/sched/operation_kinds.h"
 
 namespace tutti::algo {
@@ -60,7 +61,7 @@ class TeamProgram final : public Program {
     [[nodiscard]] Lane lane_at(uint64_t number) const;
     [[nodiscard]] bool leads_any_lane() const;
 
-    [[nodiscard]] uint64_t opening_rounds() const;
+    [[nodiscard]] uint64_t opening_rounds(const Lane& lane) const;
     [[nodiscard]] uint64_t closing_round(const Lane& lane) const;
     [[nodiscard]] uint64_t unpacking_round(const Lane& lane) const;
     [[nodiscard]] uint64_t rounds_of(const Lane& lane) const;
@@ -72,7 +73,18 @@ class TeamProgram final : public Program {
         return {place.buffer, place.offset + offset, bytes};
     }
 
-    void add_packing(uint64_t round, bool packs, Round& out) const;
+    // What the leader has of the opening, and for the closing. Sorted, it is the other way round:
+    // the algorithm reads what was sorted.
+    [[nodiscard]] bool sorts(const Lane& lane) const {
+        return row().sorts && has_opening_ && lane.is_leader;
+    }
+    [[nodiscard]] Block opened(const Lane& lane) const {
+        return part(row().sorts ? output_ : input_, row().opening.leader, lane);
+    }
+    [[nodiscard]] Block closed(const Lane& lane) const {
+        return part(row().sorts ? input_ : output_, row().closing.leader, lane);
+    }
+
     void add_inner(const Lane& lane, uint64_t round, Round& out) const;
     void add_heard(const Lane& lane, uint64_t round, Round& out) const;
     void add_streamed(const Lane& lane, uint64_t round, Round& out) const;
@@ -232,19 +244,24 @@ TeamProgram::Lane TeamProgram::lane_at(uint64_t number) const {
 
 // ---- rounds ------------------------------------------------------------------------------------
 
-uint64_t TeamProgram::opening_rounds() const {
+uint64_t TeamProgram::opening_rounds(const Lane& lane) const {
+    if (sorts(lane)) return 1 + Sorting(layout_, node_).rounds_out();
     if (has_opening_) return 1;
     return packs_ ? layout_.packing_rounds() : 0;
 }
 
 uint64_t TeamProgram::closing_round(const Lane& lane) const {
-    if (is_streamed_) return opening_rounds() + full_.extent.rounds;
-    return opening_rounds() + (lane.is_leader ? lane.inner->closing_round : 0);
+    const uint64_t opening_end = opening_rounds(lane);
+    if (is_streamed_) return opening_end + full_.extent.rounds;
+    if (sorts(lane)) {
+        return opening_end + lane.inner->extent.rounds + Sorting(layout_, node_).rounds_in();
+    }
+    return opening_end + (lane.is_leader ? lane.inner->closing_round : 0);
 }
 
 // The first round behind everything else.
 uint64_t TeamProgram::unpacking_round(const Lane& lane) const {
-    uint64_t end = opening_rounds();
+    uint64_t end = opening_rounds(lane);
     if (lane.is_leader) end += lane.inner->extent.rounds;
     if (!lane.is_leader && is_told_) end += lane.inner->extent.rounds - lane.inner->telling_round;
     return has_closing_ ? std::max(end, closing_round(lane) + 1) : end;
@@ -257,21 +274,29 @@ uint64_t TeamProgram::rounds_of(const Lane& lane) const {
 void TeamProgram::read(uint64_t number, uint64_t round, Round& out) const {
     out.clear();
     const Lane lane = lane_at(number);
-    const uint64_t opening_end = opening_rounds();
+    const uint64_t opening_end = opening_rounds(lane);
     if (round < opening_end) {
-        if (has_opening_) {
+        if (has_opening_ && round == 0) {
             out.add(opening(lane));
+        } else if (has_opening_) {
+            Sorting(layout_, node_).add_out(round - 1, opened(lane), closed(lane), out);
         } else {
-            add_packing(round, true, out);
+            add_packing(layout_, round, true, out);
         }
         return;
     }
     if (round >= unpacking_round(lane)) {
-        if (round < rounds_of(lane)) add_packing(round - unpacking_round(lane), false, out);
+        if (round < rounds_of(lane)) {
+            add_packing(layout_, round - unpacking_round(lane), false, out);
+        }
         return;
     }
     if (lane.is_leader && round - opening_end < lane.inner->extent.rounds) {
         add_inner(lane, round - opening_end, out);
+    } else if (sorts(lane) && round < closing_round(lane)) {
+        Sorting(layout_, node_)
+            .add_in(round - opening_end - lane.inner->extent.rounds, opened(lane), closed(lane),
+                    out);
     } else if (is_told_) {
         add_heard(lane, round - opening_end, out);
     }
@@ -322,21 +347,6 @@ Block TeamProgram::part(Spot spot, Amount amount, const Lane& lane) const {
     return block_at(place_of(spot, lane), 0, layout_.amount_bytes(amount, lane.bytes, members_));
 }
 
-// Copies between the order of ranks and that of nodes.
-void TeamProgram::add_packing(uint64_t round, bool packs, Round& out) const {
-    const uint64_t bytes = layout_.shape.bytes;
-    const uint64_t first = round * sched::kRoundOpsMax;
-    const uint64_t end = std::min<uint64_t>(first + sched::kRoundOpsMax, layout_.shape.ranks);
-    for (uint64_t rank = first; rank < end; ++rank) {
-        const Block packed = sched::scratch(layout_.packed_offset(static_cast<Rank>(rank)), bytes);
-        if (packs) {
-            out.add(sched::copy(packed, sched::input(rank * bytes, bytes)));
-        } else {
-            out.add(sched::copy(sched::output(rank * bytes, bytes), packed));
-        }
-    }
-}
-
 void TeamProgram::add_inner(const Lane& lane, uint64_t round, Round& out) const {
     lane.inner->program->read(0, round, out);
     const Mapped input = place_of(input_, lane);
@@ -349,7 +359,7 @@ void TeamProgram::add_inner(const Lane& lane, uint64_t round, Round& out) const 
         block.buffer = place.buffer;
         block.offset += place.offset;
     };
-    const bool follows_opening = round == 0 && opening_rounds() > 0;
+    const bool follows_opening = round == 0 && opening_rounds(lane) > 0;
     for (Operation& operation : out) {
         // The algorithm has no round before its first, so its mask there says nothing. What lands
         // in scratch of its own, or beside what the opening makes, may be received from the start.
@@ -407,18 +417,19 @@ Operation TeamProgram::opening(const Lane& lane) const {
         node_operation(*row().opening.kind, placement().index_on_node(lane.leader),
                        sched::kAfterAll, opening_order(lane.number));
     operation.left = part(Spot::kInput, row().opening.member, lane);
-    if (lane.is_leader) operation.to = part(input_, row().opening.leader, lane);
+    if (lane.is_leader) operation.to = opened(lane);
     return operation;
 }
 
 Operation TeamProgram::closing(const Lane& lane) const {
-    const uint64_t after = lane.is_leader ? lane.inner->closing_after : sched::kAfterAll;
+    const bool goes_on = lane.is_leader && !sorts(lane);
+    const uint64_t after = goes_on ? lane.inner->closing_after : sched::kAfterAll;
     const NodePart& what = row().closing;
     Operation operation = node_operation(*what.kind, placement().index_on_node(lane.leader), after,
                                          closing_order(lane.number));
     if (closes_with_parts()) {
         operation.to = part(Spot::kOutput, what.member, lane);
-        if (lane.is_leader) operation.left = part(output_, what.leader, lane);
+        if (lane.is_leader) operation.left = closed(lane);
     } else {
         operation.to = part(output_, what.member, lane);
     }

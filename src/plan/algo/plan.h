@@ -12,13 +12,16 @@
 //   gather     node gather; gather of the leaders (blocks of a node together)
 //   scatter    scatter of the leaders; node scatter
 //   allgather  node gather; allgather of the leaders; node bcast of what came
+//   alltoall   node gather of all blocks; alltoall of the leaders (blocks of a pair of nodes
+//              together); node scatter
 // What the leaders multicast reaches all ranks of all nodes, so it takes the place of the node's
 // closing operation: the other members receive what their leader multicasts or receives so.
 // Node operations are numbered so that all members of a node run them in the same order: with W
 // lanes in flight, the W first lanes' opening operations, then by turns a lane's closing ones and
-// the opening ones of the lane that takes its slot. Non-commutative operators over nodes whose
-// ranks are not consecutive, and gather, scatter and allgather of blocks beyond kPackedBytesMax
-// over such nodes, run without the node level (flat); so do algorithms that ask for it.
+// the opening ones of the lane that takes its slot. Some calls run without the node level (flat):
+// non-commutative operators over nodes whose ranks are not consecutive; over such nodes gather,
+// scatter and allgather of blocks beyond kPackedBytesMax, and each alltoall; alltoall where all
+// blocks of a node's ranks are beyond it; and algorithms that ask for it.
 //
 // Where the placement knows the switches, nodes take part in the order of a walk through them
 // (base/topo/switch_order.h): rings and chains pass each link once each way, trees are cut between
@@ -81,6 +84,11 @@ InnerLane inner_lane(const Algorithm& algorithm, const Shape& shape,
 // As Algorithm::obstacle, for the shape that the algorithm would see inside the plan.
 std::string_view plan_obstacle(const Algorithm& algorithm, const Shape& shape,
                                const topo::Placement& placement, const Tuning& tuning);
+
+// What the leader of the fullest node copies before, and again behind, what leaders do, to sort
+// blocks by nodes and by ranks; 0: nothing is sorted.
+uint64_t plan_sorted_bytes(const Algorithm& algorithm, const Shape& shape,
+                           const topo::Placement& placement, const Tuning& tuning);
 
 // The most scratch that any rank's plan takes, all slots together, in bytes.
 uint64_t plan_scratch_bytes(const Algorithm& algorithm, const Shape& shape,

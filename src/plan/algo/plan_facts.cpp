@@ -33,6 +33,14 @@ std::string_view plan_obstacle(const Algorithm& algorithm, const Shape& shape,
     return why.empty() ? algorithm.obstacle(layout.inner(layout.bytes_of(layout.lanes - 1))) : why;
 }
 
+uint64_t plan_sorted_bytes(const Algorithm& algorithm, const Shape& shape,
+                           const Placement& placement, const Tuning& tuning) {
+    const Layout layout(algorithm, shape, placement, tuning);
+    const uint32_t members = layout.placement->members_max();
+    if (layout.is_flat || !layout.node->sorts || members == 1) return 0;
+    return layout.amount_bytes(Amount::kAllOfNode, shape.bytes, members);
+}
+
 uint64_t plan_scratch_bytes(const Algorithm& algorithm, const Shape& shape,
                             const Placement& placement, const Tuning& tuning) {
     const Layout layout(algorithm, shape, placement, tuning);

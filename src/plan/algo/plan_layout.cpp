@@ -19,21 +19,35 @@ bool allows(const Algorithm& algorithm, const Shape& shape, const NodeLayout& no
             const Placement& placement) {
     if (placement.is_contiguous()) return true;
     if (is_reduction(shape.collective) && !shape.is_commutative) return false;
+    if (is_prefix(shape.collective)) return false;  // whatever the operator
     if (!has_blocks(shape.collective)) return true;
     if (algorithm.has_single_blocks && placement.has_whole_nodes()) return true;
     return node.packing != Packing::kNone && shape.all_blocks_bytes() <= kPackedBytesMax;
 }
 
+// What a leader sorts fits, and the algorithm is right for it. One rank a node has nothing to sort.
+bool may_sort(const Algorithm& algorithm, const Shape& shape, const Placement& placement) {
+    Shape sorted = shape;
+    sorted.ranks = placement.nodes();
+    sorted.nodes = &placement;
+    if (!algorithm.obstacle(sorted).empty()) return false;
+    const uint32_t members = placement.members_max();
+    return members == 1 || shape.all_blocks_bytes() <= kPackedBytesMax / members;
+}
+
 bool must_be_flat(const Algorithm& algorithm, const Shape& shape, const NodeLayout& node,
                   const Placement& placement) {
     const bool is_alone = placement.nodes() == placement.ranks();
+    if (!has_node_level(node)) return true;
+    if (node.sorts && !may_sort(algorithm, shape, placement)) return true;
     return (is_alone && placement.is_contiguous()) || !allows(algorithm, shape, node, placement);
 }
 
 Followed follow(const Algorithm& algorithm, const Shape& shape, const NodeLayout& node,
                 const Placement& placement, const Tuning& tuning) {
     const Followed ranks{&placement, nullptr};
-    if (tuning.flat || tuning.order == Order::kRanks) return ranks;
+    if (tuning.flat || !has_node_level(node) || tuning.order == Order::kRanks) return ranks;
+    if (node.sorts && !may_sort(algorithm, shape, placement)) return ranks;
     const std::optional<Followed> along = along_switches(algorithm, placement);
     return along && allows(algorithm, shape, node, *along->placement) ? *along : ranks;
 }
@@ -143,6 +157,8 @@ uint64_t Layout::amount_bytes(Amount amount, uint64_t lane_bytes, uint64_t membe
             return members * lane_bytes;
         case Amount::kAll:
             return shape.all_blocks_bytes();
+        case Amount::kAllOfNode:
+            return members * shape.all_blocks_bytes();
         case Amount::kNothing:
             break;
     }

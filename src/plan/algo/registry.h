@@ -86,7 +86,11 @@ struct Algorithm {
     bool has_fan_in = false;
     // Then it is the tree of plan/algo/halving.h, of which 4 and 8 make two and three levels one.
     bool has_levels = false;
-    // Whether its blocks are cut by Tuning::segment_bytes (allgather), or its only lane is (bcast).
+    // Then it is the base in which distances are written, 2 if nothing is said: a larger one takes
+    // fewer steps, of more messages and fewer bytes.
+    bool has_radix = false;
+    // Whether its blocks are cut by Tuning::segment_bytes (allgather, alltoall), or its only lane
+    // is (bcast).
     bool has_pieces = false;
     // Lanes in flight when nothing else is said and segments are short; 0: as many as suit the node
     // level.

@@ -13,11 +13,36 @@ namespace {
 struct Side {
     uint64_t members = 0;
     bool has_root = false;
+    // Of a scan: ranks here before one on the other side, and ranks there before one here.
+    uint64_t leaving = 0;
+    uint64_t entering = 0;
 };
 
 Side side_of_host(const sched::Shape& shape, const topo::Placement& placement, uint32_t host) {
     if (host >= placement.nodes()) return {};
-    return {placement.members(host).size(), host == placement.node_of(shape.root)};
+    Side side{placement.members(host).size(), host == placement.node_of(shape.root)};
+    if (!is_prefix(shape.collective)) return side;
+    for (const uint32_t rank : placement.members(host)) {
+        const bool is_last = rank + 1 == shape.ranks;
+        if (!is_last && placement.node_of(rank + 1) != host) ++side.leaving;
+        if (rank > 0 && placement.node_of(rank - 1) != host) ++side.entering;
+    }
+    return side;
+}
+
+// Of the switches above one host: those that are not above the other one.
+template <class Visit>
+void visit_above(const topo::Fabric& fabric, uint32_t host, uint32_t other, Visit visit) {
+    const auto is_above_other = [&](uint32_t at) {
+        uint32_t above = fabric.switch_of_host[other];
+        while (above != topo::kNoSwitch && above != at) above = fabric.parent_of_switch[above];
+        return above == at;
+    };
+    for (uint32_t at = fabric.switch_of_host[host]; at != topo::kNoSwitch;
+         at = fabric.parent_of_switch[at]) {
+        if (is_above_other(at)) return;
+        visit(at);
+    }
 }
 
 // By switch.
@@ -32,6 +57,13 @@ std::vector<Side> sides_of_switches(const sched::Shape& shape, const topo::Place
             sides[at].has_root |= own.has_root;
         }
     }
+    if (!is_prefix(shape.collective)) return sides;
+    for (sched::Rank rank = 1; rank < shape.ranks; ++rank) {
+        const uint32_t from = placement.node_of(rank - 1);
+        const uint32_t to = placement.node_of(rank);
+        visit_above(fabric, from, to, [&](uint32_t at) { ++sides[at].leaving; });
+        visit_above(fabric, to, from, [&](uint32_t at) { ++sides[at].entering; });
+    }
     return sides;
 }
 
@@ -43,7 +75,11 @@ bool is_cut(const sched::Shape& shape, const Side& side) {
 uint64_t cut_bytes(const sched::Shape& shape, const Side& side) {
     const uint64_t others = shape.ranks - side.members;
     if (!has_data(shape.collective)) return 0;
+    // Of each stretch of ranks that ends there before a rank here, the fold must come by itself: an
+    // operator with an inverse gives it from the results and vectors here.
+    if (is_prefix(shape.collective)) return std::max(side.leaving, side.entering) * shape.bytes;
     if (is_vector(shape.collective)) return shape.bytes;
+    if (is_between_all(shape.collective)) return side.members * others * shape.bytes;
     if (has_root(shape.collective)) return (side.has_root ? others : side.members) * shape.bytes;
     return std::max(side.members, others) * shape.bytes;
 }

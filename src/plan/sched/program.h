@@ -52,8 +52,10 @@
 //   gather     input: own block. output: all blocks, at the root only.
 //   scatter    input: all blocks, at the root only. output: own block.
 //   allgather  input: own block. output: all blocks.
+//   alltoall   input: a block for each rank. output: a block from each rank.
 // Input is never written. In place, input stands inside output (scatter: output inside input) where
-// the result of the call would put it, and the same Program must be right then too.
+// the result of the call would put it, and the same Program must be right then too. An alltoall is
+// never in place.
 #pragma once
 
 #include <array>

@@ -78,11 +78,21 @@ struct Shape {
         if (!nodes) return uint64_t{i} * bytes;
         return (has_blocks_by_rank ? nodes->members(i).front() : nodes->members_before(i)) * bytes;
     }
-    [[nodiscard]] uint64_t block_bytes(Rank i) const {
-        return (nodes ? nodes->members(i).size() : 1) * bytes;
-    }
+    [[nodiscard]] uint64_t block_bytes(Rank i) const { return members_of(i) * bytes; }
     [[nodiscard]] uint64_t all_blocks_bytes() const {
         return uint64_t{nodes ? nodes->ranks() : ranks} * bytes;
+    }
+
+    // Of an alltoall, likewise: the block of participant `own` for participant i, or from it. Of
+    // nodes it holds one for each pair of their ranks, those of the first sender in front.
+    [[nodiscard]] uint64_t pair_offset(Rank own, Rank i) const {
+        return members_of(own) * block_offset(i);
+    }
+    [[nodiscard]] uint64_t pair_bytes(Rank own, Rank i) const {
+        return members_of(own) * block_bytes(i);
+    }
+    [[nodiscard]] uint64_t pair_bytes_max(Rank own) const {
+        return members_of(own) * (nodes ? nodes->members_max() : 1) * bytes;
     }
 
     // Of participant i's input or output; 0 where it is not significant.
@@ -95,9 +105,12 @@ struct Shape {
     }
 
   private:
+    [[nodiscard]] uint64_t members_of(Rank i) const { return nodes ? nodes->members(i).size() : 1; }
     [[nodiscard]] uint64_t bytes_of(const CollectiveBuffer& buffer, Rank i) const {
         if (!is_on(buffer.on, i, root)) return 0;
-        if (buffer.holds == Holds::kAll) return all_blocks_bytes();
+        if (buffer.holds == Holds::kAll) {
+            return all_blocks_bytes() * (is_between_all(collective) ? members_of(i) : 1);
+        }
         return has_blocks(collective) ? block_bytes(i) : bytes;
     }
 };

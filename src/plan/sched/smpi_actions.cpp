@@ -14,7 +14,7 @@ namespace tutti::sched {
 namespace {
 
 // Up to so many bytes of all members together, and up to so many members, the root of a reduction
-// on a node folds alone: what run/node/node_algorithms.cpp has as `direct`.
+// on a node folds alone: what run/node/node_rows.cpp has as `direct`.
 constexpr uint64_t kRootFoldsBytesMax = 32 * 1024;
 constexpr size_t kRootFoldsMembersMax = 3;
 // Messages of one node operation from one rank to another.

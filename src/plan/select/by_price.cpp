@@ -40,6 +40,8 @@ constexpr uint32_t kFewAtATime = 2;
 // A flatter tree saves latency, and its leaders send more.
 constexpr auto kFlatterTrees = std::to_array<uint32_t>({4, 8});
 constexpr uint64_t kFlatterBytesMax = 16u << 10;
+// Fewer steps and bytes, and more messages.
+constexpr auto kRadices = std::to_array<uint32_t>({4, 8});
 
 bool are_many(const algo::Algorithm& algorithm, const sched::Shape& shape,
               const topo::Placement& placement) {
@@ -47,7 +49,8 @@ bool are_many(const algo::Algorithm& algorithm, const sched::Shape& shape,
 }
 
 // The algorithm's own first.
-std::vector<algo::Tuning> tunings(const algo::Algorithm& algorithm, const sched::Shape& shape) {
+std::vector<algo::Tuning> tunings(const algo::Algorithm& algorithm, const sched::Shape& shape,
+                                  const topo::Placement& placement) {
     std::vector<algo::Tuning> all{{}};
     if (is_vector(shape.collective) && !algorithm.has_multicast) {
         // Multicasts are pieces of segments already, as long as they may be; many short ones take
@@ -60,11 +63,19 @@ std::vector<algo::Tuning> tunings(const algo::Algorithm& algorithm, const sched:
         }
     } else if (algorithm.has_pieces && shape.bytes > kBlockPieceBytes) {
         all.push_back({.segment_bytes = kBlockPieceBytes});
+    } else if (algorithm.has_radix) {
+        for (const uint32_t radix : kRadices) all.push_back({.fan_in = radix});
     } else if (algorithm.has_fan_in && !algorithm.has_levels) {
         all.push_back({.fan_in = kFewAtATime});
     }
     if (algorithm.has_levels && shape.bytes <= kFlatterBytesMax) {
         for (const uint32_t fan_in : kFlatterTrees) all.push_back({.fan_in = fan_in});
+    }
+    // Leaders save messages and copy all blocks of their nodes.
+    const bool is_shared = placement.members_max() > 1;
+    if (is_between_all(shape.collective) && is_shared &&
+        placement.ranks() <= kTunedParticipantsMax) {
+        all.push_back({.flat = true});
     }
     return all;
 }
@@ -77,9 +88,10 @@ void tune_the_first(const sched::Shape& shape, const topo::Placement& placement,
     // In lanes its scatters and rings meet on links otherwise among many than among few.
     if (algorithm.collective == TUTTI_BCAST && algorithm.name == "scatter_allgather") return;
     const uint64_t best_ns = all.front().ns;
-    for (const algo::Tuning& tuning : tunings(algorithm, shape)) {
+    for (const algo::Tuning& tuning : tunings(algorithm, shape, placement)) {
         // Of trees of few at a time the levels are too coarse to grow by a law.
-        if (tuning == algo::Tuning{} || tuning.fan_in != 0) continue;
+        const bool is_coarse = tuning.fan_in != 0 && !algorithm.has_radix;
+        if (tuning == algo::Tuning{} || is_coarse) continue;
         if (!algo::plan_obstacle(algorithm, shape, placement, tuning).empty()) continue;
         if (least_ns(algorithm, shape, placement, tuning, cluster) > best_ns) continue;
         const Prediction found = predict(algorithm, shape, placement, tuning, cluster);
@@ -114,7 +126,7 @@ std::vector<Priced> by_price(const sched::Shape& shape, const topo::Placement& p
         if (algorithm.has_multicast && cluster.network.multicast.mbit == 0) continue;
         if (!algo::plan_obstacle(algorithm, shape, placement, {}).empty()) continue;
         const bool has_its_own_only = are_many(algorithm, shape, placement);
-        for (const algo::Tuning& tuning : tunings(algorithm, shape)) {
+        for (const algo::Tuning& tuning : tunings(algorithm, shape, placement)) {
             if (has_its_own_only && tuning != algo::Tuning{}) continue;
             if (!algo::plan_obstacle(algorithm, shape, placement, tuning).empty()) continue;
             all.push_back(

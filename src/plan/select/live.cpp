@@ -58,7 +58,7 @@ uint64_t calls_wanted(const Live::Question& question, uint64_t spent) {
 
 // By how much a way has to be faster, in per cent. Where not all wait for all, what the program
 // does between its calls is in the times.
-uint64_t margin(tutti_collective collective) { return has_root(collective) ? 15 : 5; }
+uint64_t margin(tutti_collective collective) { return awaits_all(collective) ? 5 : 15; }
 
 constexpr uint64_t kNotKnown = UINT64_MAX;
 
@@ -328,8 +328,7 @@ void Live::judge(Question& question, std::span<const Times> times, uint64_t call
         Delays& of_way = is_new_way(turn) ? tried : in_use;
         of_way.add_turn(times.subspan(turn * kTimesATurn, kTimesATurn), question.turn_calls);
     }
-    const bool is_rooted = has_root(question.kind.collective);
-    const bool is_row = is_rooted || is_tight(in_use);
+    const bool is_row = !awaits_all(question.kind.collective) || is_tight(in_use);
     const uint64_t instead_ns = is_row ? in_use.from_call_to_call() : in_use.of_a_call();
     const uint64_t ns = is_row ? tried.from_call_to_call() : tried.of_a_call();
     Way& way = question.ways[question.tries];

@@ -123,7 +123,7 @@ Fault tuning_fault(tutti_collective collective, std::string_view algorithm,
     if ((has_lanes && !is_vector(collective)) || (tuning.segment_bytes != 0 && !is_cut)) {
         return word +
                " moves whole blocks: segment, lanes and leaders are for bcast, reduce and "
-               "allreduce, segment for allgather ring and multicast";
+               "allreduce, segment for allgather ring and multicast, alltoall linear and pairwise";
     }
     if (has_lanes && one != nullptr && one->has_pieces) {
         return word + " " + std::string(algorithm) + " has one lane: no lanes or leaders";

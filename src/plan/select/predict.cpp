@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/amounts.h"
 #include "plan/algo/plan.h"
 #include "plan/price/lanes.h"
 #include "plan/price/node_part.h"
@@ -52,6 +53,11 @@ Around around(const algo::Algorithm& algorithm, const sched::Shape& shape,
             behind += has_sent ? 1 : 0;
         }
     }
+    const uint64_t sorting_ns = bytes_ns(
+        algo::plan_sorted_bytes(algorithm, shape, placement, tuning), parameters.copy_bytes_per_s);
+    result.before_ns += sorting_ns;
+    result.behind_ns += sorting_ns;
+    result.leader_ns += 2 * sorting_ns;
     result.is_streamed = behind > 1;
     return result;
 }

@@ -51,9 +51,8 @@ void Arrivals::compared() {
     for (uint32_t i = 0; i < sampled_; ++i) {
         const Sample& sample = samples_[i];
         if (sample.is_timed) continue;
-        // Without a root nobody leaves before all have come.
         figures_[sample.collective].add(block_.calls[i], clock_.since_ns(sample.arrived_ns, 0),
-                                        !has_root(sample.collective));
+                                        awaits_all(sample.collective));
     }
     const bool are_enough = sampled_ - timed_ == wanted_;
     compared_ += sampled_ - timed_;

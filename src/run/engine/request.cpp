@@ -52,6 +52,10 @@ tutti_status describe(const tutti_call& call, uint32_t ranks, node::Isa isa, Req
     } else {
         target.reducer.user_fn = nullptr;
         target.is_whole = call.element_bytes > 0;
+        // The embedder copies, as no schedule is right in place (base/collectives.h).
+        if (call.collective == TUTTI_ALLTOALL && call.send == TUTTI_IN_PLACE) {
+            return TUTTI_ERR_ARGUMENT;
+        }
     }
     request.commutes = call.op != TUTTI_OP_USER || call.commutes != 0;
     request.is_exact = !is_reduction(call.collective) || is_exact(call.op, call.dtype);

@@ -68,7 +68,7 @@ Step chunk_bcast(Team& team, Op& op) {
     const bool has_readers = bcast_readers(team, op) > 0;
     if (has_readers && !may_post(team, op)) return Step::kBlocked;
     if (is_root) {
-        post_piece(team, op, op.call.recv);
+        post_round(team, op);
         return op.posted == op.rounds ? finish_large(team, op) : Step::kAdvanced;
     }
     const Rank source = bcast_source(team, op);
@@ -76,7 +76,7 @@ Step chunk_bcast(Team& team, Op& op) {
     if (round == 0 && !agrees(team, op, source)) return Step::kBlocked;
     place_result(team, op, op.call.recv + round * op.piece_bytes,
                  team.slice.chunk(source, op.chunks + round), round_bytes(op, round));
-    if (has_readers) post_piece(team, op, op.call.recv);
+    if (has_readers) post_round(team, op);
     ++op.taken;
     if (op.taken == op.rounds) return finish_large(team, op);
     consume(team, op.chunks + op.taken);

@@ -30,6 +30,7 @@ bool Contest::is_about(const Call& call, Rank ranks) {
         case TUTTI_BCAST:
         case TUTTI_ALLREDUCE:
         case TUTTI_ALLGATHER:
+        case TUTTI_ALLTOALL:
             return true;
         case TUTTI_REDUCE:
             return ranks <= kReduceRanksMax;

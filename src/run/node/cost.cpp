@@ -128,6 +128,9 @@ Cost flat_cost(const Team& team, const Op& op) {
             cost.written_bytes = bytes;
             cost.read_bytes = others;
             break;
+        case TUTTI_ALLTOALL:
+            cost.written_bytes = cost.read_bytes = others;
+            break;
         case TUTTI_SCATTER:
             (is_root ? cost.written_bytes : cost.read_bytes) = is_root ? others : bytes;
             break;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "base/collectives.h"
 #include "run/node/copy.h"
 #include "run/node/cost.h"
 #include "run/node/node_team.h"
@@ -220,22 +221,28 @@ Rank bcast_extra_reader(const Team& team, const Op& op);
 Rank bcast_readers(const Team& team, const Op& op);
 bool bcast_consumed(Team& team, const Op& op, uint64_t target);
 
+// The one rank that reads this rank's ring in this call; kNoRank: several do. Not for the last rank
+// of a scan, which nobody reads.
+inline Rank only_reader(const Team& team, const Op& op) {
+    const tutti_collective kind = op.call.collective;
+    if (is_prefix(kind)) return team.rank + 1;
+    return kind == TUTTI_GATHER || kind == TUTTI_REDUCE ? op.call.root : kNoRank;
+}
 // Whether the next round of a call may be written into the own ring.
 inline bool may_post(Team& team, Op& op) {
     const uint64_t target = reuse_target(team, op.chunks + op.posted);
-    const tutti_collective kind = op.call.collective;
-    const bool has_one_reader = kind == TUTTI_GATHER || kind == TUTTI_REDUCE;
+    const Rank reader = only_reader(team, op);
     bool may_write = false;
     if (!is_reuse_within(team, op.posted)) {
         may_write = all_consumed(team, target);
-    } else if (has_one_reader) {
-        may_write = consumed_by(team, op.call.root, target);
+    } else if (reader != kNoRank) {
+        may_write = consumed_by(team, reader, target);
     } else {
-        may_write =
-            kind == TUTTI_BCAST ? bcast_consumed(team, op, target) : all_consumed(team, target);
+        may_write = op.call.collective == TUTTI_BCAST ? bcast_consumed(team, op, target)
+                                                      : all_consumed(team, target);
     }
     return may_write && (op.posted > 0 || may_note(team, op)) &&
-           has_place(team, op, op.chunks + op.posted, has_one_reader ? op.call.root : kNoRank);
+           has_place(team, op, op.chunks + op.posted, reader);
 }
 
 inline void consume(Team& team, uint64_t chunks) {
@@ -317,7 +324,7 @@ Step tree_reduce(Team& team, Op& op);  // barrier, reduce, allreduce; tree_bcast
 Step small_reduce_scatter(Team& team, Op& op);
 Step split_reduce_scatter(Team& team, Op& op);
 
-Step single_move(Team& team, Op& op);  // bcast, gather, scatter, allgather
+Step single_move(Team& team, Op& op);  // bcast, gather, scatter, allgather, alltoall
 Step single_reduce(Team& team, Op& op);
 // The side of a call with one reader that lets it read.
 Step give(Team& team, Op& op);
@@ -330,7 +337,11 @@ Step split_reduce(Team& team, Op& op);  // and allreduce
 Step turn_reduce(Team& team, Op& op);   // and allreduce
 Step chunk_gather(Team& team, Op& op);
 Step chunk_scatter(Team& team, Op& op);
-Step chunk_allgather(Team& team, Op& op);
+Step chunk_allgather(Team& team, Op& op);  // and alltoall
+
+Step small_alltoall(Team& team, Op& op);
+Step small_scan(Team& team, Op& op);  // and exscan
+Step chain_scan(Team& team, Op& op);  // and exscan
 
 // Measures (pair.cpp): `bytes` from one rank to another; 0: a flag alone.
 void start_pair(Team& team, Op& op, std::byte* block, size_t bytes, Rank giver, Rank taker);
@@ -346,8 +357,7 @@ inline size_t round_bytes(const Op& op, uint64_t round) {
 }
 // Where this rank has one.
 inline size_t result_bytes(const Team& team, const Op& op) {
-    const tutti_collective kind = op.call.collective;
-    const bool has_all = kind == TUTTI_GATHER || kind == TUTTI_ALLGATHER;
+    const bool has_all = facts(op.call.collective).output.holds == Holds::kAll;
     return op.call.bytes * (has_all ? team.size : 1);
 }
 // Where no contest says otherwise.
@@ -362,12 +372,15 @@ inline void place_result(const Team& team, const Op& op, std::byte* out, const s
 // Nothing else can be done now: the next piece of this rank's own block goes from `own` to `block`,
 // unless it stands there already (in place). True if something was copied.
 bool place_own_piece(const Team& team, Op& op, std::byte* block, const std::byte* own);
-// The next piece of `block` into the own ring; of a scatter, one for each of the others. Where
+// What this rank gives to others, where it stands: a block or vector, or a block for each rank.
+const std::byte* given(const Team& team, const Op& op);
+// Of a rank that is its own giver; nullptr: its block is in its place already.
+const std::byte* given_to_itself(const Team& team, const Op& op);
+// The next piece of what is given() into the own ring, or one for each of the others. Where
 // may_post().
-void post_piece(Team& team, Op& op, const std::byte* block);
-void post_pieces(Team& team, Op& op);
-// The piece for this rank in the scatter's current round.
-const std::byte* scattered_piece(const Team& team, const Op& op);
+void post_round(Team& team, Op& op);
+// The piece for this rank in the current round of what `giver` has put into its ring.
+const std::byte* piece_of(const Team& team, const Op& op, Rank giver);
 // Whether the first piece of `rank` is there, and is of this call.
 bool has_begun(Team& team, Op& op, Rank rank);
 
@@ -403,6 +416,8 @@ size_t split_share_bytes(const Team& team, const Op& op, Rank rank);
 void plan_chunk_gather(const Team& team, Op& op);
 void plan_chunk_scatter(const Team& team, Op& op);
 void plan_chunk_allgather(const Team& team, Op& op);
+void plan_chunk_alltoall(const Team& team, Op& op);
+void plan_chain_scan(const Team& team, Op& op);
 
 void plan_reduce_scatter(const Team& team, Op& op);
 
@@ -418,5 +433,6 @@ Cost turn_cost(const Team& team, const Op& op);
 Cost single_cost(const Team& team, const Op& op);
 Cost single_allreduce_cost(const Team& team, const Op& op);
 Cost reduce_scatter_cost(const Team& team, const Op& op);
+Cost scan_cost(const Team& team, const Op& op);
 
 }  // namespace tutti::node

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gather, scatter and allgather of more than a slot, piece by piece through the rings of chunks.
+// Gather, scatter, allgather and alltoall of more than a slot, piece by piece through the rings of
+// chunks. In an alltoall every rank scatters.
 //
 // The own block is copied last, or while there is nothing else to do: nobody waits for it.
 //
@@ -45,14 +46,54 @@ CopyWay way_of_piece(const Team& team, const Op& op) {
     return team.tuning.way_to[std::max(*team.children_distance, away)];
 }
 
+// A piece for each of the others, in rank order without this rank.
+void write_dealt(Team& team, const Op& op, std::byte* chunk) {
+    const size_t offset = op.posted * op.piece_bytes;
+    for (Rank rank = 0; rank < team.size; ++rank) {
+        if (rank == team.rank) continue;
+        copy_to_shared(team.tuning.way, chunk, op.call.send + rank * op.call.bytes + offset,
+                       round_bytes(op, op.posted));
+        chunk += op.piece_bytes;
+    }
+}
+
 }  // namespace
 
-void post_piece(Team& team, Op& op, const std::byte* block) {
+const std::byte* given(const Team& team, const Op& op) {
+    switch (op.call.collective) {
+        case TUTTI_BCAST:
+            return op.call.recv;
+        case TUTTI_ALLGATHER:
+            return op.call.block(team.rank);
+        case TUTTI_REDUCE:
+        case TUTTI_ALLREDUCE:
+            return op.call.vector();
+        default:
+            return op.call.send;
+    }
+}
+
+const std::byte* given_to_itself(const Team& team, const Op& op) {
+    return is_dealt(op.call.collective) ? op.call.send + team.rank * op.call.bytes : op.call.send;
+}
+
+void post_round(Team& team, Op& op) {
     if (op.posted == 0) note_chunks(team, op);
-    copy_to_shared(way_of_piece(team, op), team.slice.chunk(team.rank, op.chunks + op.posted),
-                   block + op.posted * op.piece_bytes, round_bytes(op, op.posted));
+    std::byte* const chunk = team.slice.chunk(team.rank, op.chunks + op.posted);
+    if (is_dealt(op.call.collective)) {
+        write_dealt(team, op, chunk);
+    } else {
+        copy_to_shared(way_of_piece(team, op), chunk, given(team, op) + op.posted * op.piece_bytes,
+                       round_bytes(op, op.posted));
+    }
     ++op.posted;
     publish(team, op.events + op.posted);
+}
+
+const std::byte* piece_of(const Team& team, const Op& op, Rank giver) {
+    const std::byte* chunk = team.slice.chunk(giver, op.chunks + op.taken);
+    if (!is_dealt(op.call.collective)) return chunk;
+    return chunk + (team.rank < giver ? team.rank : team.rank - 1) * op.piece_bytes;
 }
 
 bool has_begun(Team& team, Op& op, Rank rank) {
@@ -70,8 +111,8 @@ bool take_pieces(Team& team, Op& op) {
         const Rank rank = (team.rank + op.next) % team.size;
         if (op.taken == 0 && !has_begun(team, op, rank)) return false;
         if (!has_published(team, rank, op.events + op.taken + 1)) return awaits(op, rank);
-        place_result(team, op, op.call.recv + rank * capacity + offset,
-                     team.slice.chunk(rank, op.chunks + op.taken), round_bytes(op, op.taken));
+        place_result(team, op, op.call.recv + rank * capacity + offset, piece_of(team, op, rank),
+                     round_bytes(op, op.taken));
     }
     op.next = 1;
     ++op.taken;
@@ -99,7 +140,7 @@ void plan_chunk_gather(const Team& team, Op& op) {
 Step chunk_gather(Team& team, Op& op) {
     if (team.rank != op.call.root) {
         if (!may_post(team, op)) return Step::kBlocked;
-        post_piece(team, op, op.call.send);
+        post_round(team, op);
         return op.posted == op.rounds ? finish_large(team, op) : Step::kAdvanced;
     }
     if (op.taken < op.rounds && take_pieces(team, op)) {
@@ -118,7 +159,7 @@ Step chunk_gather(Team& team, Op& op) {
     return op.taken == op.rounds ? finish_large(team, op) : Step::kBlocked;
 }
 
-// A chunk of the root holds one piece for each of the others, in rank order without the root.
+// A chunk holds one piece for each of the others, in rank order without its writer.
 void plan_chunk_scatter(const Team& team, Op& op) {
     const size_t wanted = piece_room(team) / (team.size - 1) / kLineBytes * kLineBytes;
     const size_t share = std::max(wanted, kLineBytes);
@@ -127,32 +168,13 @@ void plan_chunk_scatter(const Team& team, Op& op) {
     plan_pipeline(team, op, share, 1);
 }
 
-void post_pieces(Team& team, Op& op) {
-    if (op.posted == 0) note_chunks(team, op);
-    const size_t offset = op.posted * op.piece_bytes;
-    std::byte* piece = team.slice.chunk(team.rank, op.chunks + op.posted);
-    for (Rank rank = 0; rank < team.size; ++rank) {
-        if (rank == team.rank) continue;
-        copy_to_shared(team.tuning.way, piece, op.call.send + rank * op.call.bytes + offset,
-                       round_bytes(op, op.posted));
-        piece += op.piece_bytes;
-    }
-    ++op.posted;
-    publish(team, op.events + op.posted);
-}
-
-const std::byte* scattered_piece(const Team& team, const Op& op) {
-    const Rank index = team.rank < op.call.root ? team.rank : team.rank - 1;
-    return team.slice.chunk(op.call.root, op.chunks + op.taken) + index * op.piece_bytes;
-}
-
 Step chunk_scatter(Team& team, Op& op) {
     if (team.rank == op.call.root) {
         if (op.posted < op.rounds && may_post(team, op)) {
-            post_pieces(team, op);
+            post_round(team, op);
             return Step::kAdvanced;
         }
-        if (place_own_piece(team, op, op.call.recv, op.call.send + team.rank * op.call.bytes)) {
+        if (place_own_piece(team, op, op.call.recv, given_to_itself(team, op))) {
             return Step::kAdvanced;
         }
         return op.posted == op.rounds ? finish_large(team, op) : Step::kBlocked;
@@ -165,7 +187,7 @@ Step chunk_scatter(Team& team, Op& op) {
         const bool is_new = op.taken == 0 && adopt_size(team, op, root, inbox);
         return is_new ? Step::kAdvanced : blocked_on(op, root);
     }
-    place_result(team, op, op.call.recv + op.taken * op.piece_bytes, scattered_piece(team, op),
+    place_result(team, op, op.call.recv + op.taken * op.piece_bytes, piece_of(team, op, root),
                  round_bytes(op, op.taken));
     ++op.taken;
     if (op.taken == op.rounds) return finish_large(team, op);
@@ -181,19 +203,23 @@ void plan_chunk_allgather(const Team& team, Op& op) {
     op.next = 1;
 }
 
+void plan_chunk_alltoall(const Team& team, Op& op) {
+    plan_chunk_scatter(team, op);
+    op.next = 1;
+}
+
 // Posts one round ahead, so that a neighbour who is a little late does not stop the copying.
 Step chunk_allgather(Team& team, Op& op) {
     if (op.posted < op.rounds && op.posted <= op.taken + 1 && may_post(team, op)) {
-        post_piece(team, op, op.call.block(team.rank));
+        post_round(team, op);
         return Step::kAdvanced;
     }
     if (op.taken < op.posted && take_pieces(team, op)) {
         consume(team, op.chunks + op.taken);
         return Step::kAdvanced;
     }
-    if (place_own_piece(team, op, op.call.recv + team.rank * op.call.bytes, op.call.send)) {
-        return Step::kAdvanced;
-    }
+    std::byte* const block = op.call.recv + team.rank * op.call.bytes;
+    if (place_own_piece(team, op, block, given_to_itself(team, op))) return Step::kAdvanced;
     return op.taken == op.rounds ? finish_large(team, op) : Step::kBlocked;
 }
 

@@ -245,7 +245,7 @@ const char* algorithm_name(const Team& team, const Call& call);
 const char* algorithm_name(const Op& op);
 
 // True for calls in which every rank waits for all others at once (flat barrier, allreduce,
-// allgather and reduce_scatter_block): only the last one's arrival can end anybody's wait.
+// allgather, reduce_scatter_block and short alltoall): only the last one's arrival can end anybody's wait.
 bool waits_for_all(const Op& op);
 
 // Whether the deeds of `other` can end this rank's wait in a blocked operation. False only where it

@@ -26,7 +26,7 @@ bool may_give(Team& team, const Op& op) {
 
 Step give_one(Team& team, Op& op) {
     if (!may_give(team, op)) return Step::kBlocked;
-    post_piece(team, op, op.call.recv);
+    post_round(team, op);
     return op.posted == op.rounds ? finish_large(team, op) : Step::kAdvanced;
 }
 

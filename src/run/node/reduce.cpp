@@ -11,7 +11,7 @@ namespace {
 
 bool post_vector(Team& team, Op& op) {
     if (!may_post(team, op)) return false;
-    post_piece(team, op, op.call.vector());
+    post_round(team, op);
     return true;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Single copy of broadcast, gather, scatter and allgather of more than a slot: each rank that needs
-// data reads it where its giver has it (offer.h, peer_memory.h). Crosses once what a ring crosses
-// twice, at the cost of a system call.
+// Single copy of broadcast, gather, scatter, allgather and alltoall of more than a slot: each rank
+// that needs data reads it where its giver has it (offer.h, peer_memory.h). Crosses once what a
+// ring crosses twice, at the cost of a system call.
 //
 // Nobody is held longer than through rings: a giver whose readers do not come withdraws, puts its
 // data into its ring and goes, as far as the ring holds it. So does one whose memory a reader
@@ -50,7 +50,7 @@ Rank readers(const Team& team, const Op& op) {
     }
 }
 bool is_reader(const Team& team, const Op& op) {
-    if (op.call.collective == TUTTI_ALLGATHER) return true;
+    if (!has_root(op.call.collective)) return true;
     return has_one_giver(op) != (team.rank == op.call.root);
 }
 
@@ -60,19 +60,6 @@ Rank giver_of(const Team& team, const Op& op, Rank index) {
     return has_one_giver(op) ? op.call.root : (team.rank + index) % team.size;
 }
 Rank givers(const Team& team, const Op& op) { return has_one_giver(op) ? 1 : team.size - 1; }
-
-const std::byte* given(const Team& team, const Op& op) {
-    switch (op.call.collective) {
-        case TUTTI_BCAST:
-            return op.call.recv;
-        case TUTTI_ALLGATHER:
-            return op.call.block(team.rank);
-        case TUTTI_REDUCE:
-            return op.call.vector();
-        default:
-            return op.call.send;
-    }
-}
 
 std::byte* place_of(const Op& op, Rank giver) {
     if (has_one_giver(op)) return op.call.recv;
@@ -107,14 +94,6 @@ void end_offer(Team& team, Op& op, bool was_in_vain) {
     }
 }
 
-void post_next(Team& team, Op& op) {
-    if (op.call.collective == TUTTI_SCATTER) {
-        post_pieces(team, op);
-    } else {
-        post_piece(team, op, given(team, op));
-    }
-}
-
 // True where something was done, or the offer is over now.
 bool tend_offer(Team& team, Op& op, Rank all) {
     const uint64_t word = own_offer(team);
@@ -130,7 +109,7 @@ bool tend_offer(Team& team, Op& op, Rank all) {
     }
     if (op.posted < op.rounds) {
         if (!may_post(team, op)) return false;
-        post_next(team, op);
+        post_round(team, op);
         return true;
     }
     if (readers_begun(word) != readers_done(word)) return false;
@@ -231,7 +210,7 @@ bool read_on(Team& team, Op& op) {
     }
     const Rank giver = giver_of(team, op, op.next);
     if ((op.phase & kIsClaimed) == 0) return claim_next(team, op, giver);
-    const size_t skipped = op.call.collective == TUTTI_SCATTER ? team.rank * op.call.bytes : 0;
+    const size_t skipped = is_dealt(op.call.collective) ? team.rank * op.call.bytes : 0;
     const uint64_t from = team.slice.offer(giver).data + skipped;
     const size_t bytes = std::min<size_t>(kReadBytesMax, op.call.bytes - op.line);
     if (!team.single_copy.peers->read(giver, place_of(op, giver) + op.line, from + op.line,
@@ -254,11 +233,8 @@ bool take_round(Team& team, Op& op) {
         if (team.single_copy.by_ring[giver] == 0) continue;
         if (op.taken == 0 && !has_begun(team, op, giver)) return false;
         if (!has_published(team, giver, op.events + op.taken + 1)) return awaits(op, giver);
-        const std::byte* piece = op.call.collective == TUTTI_SCATTER
-                                     ? scattered_piece(team, op)
-                                     : team.slice.chunk(giver, op.chunks + op.taken);
-        place_result(team, op, place_of(op, giver) + op.taken * op.piece_bytes, piece,
-                     round_bytes(op, op.taken));
+        place_result(team, op, place_of(op, giver) + op.taken * op.piece_bytes,
+                     piece_of(team, op, giver), round_bytes(op, op.taken));
     }
     op.next = 1;
     ++op.taken;
@@ -281,12 +257,12 @@ bool place_on(const Team& team, Op& op) {
             return false;
         case TUTTI_SCATTER:
             return !is_reader(team, op) &&
-                   place_own_piece(team, op, op.call.recv, op.call.send + offset);
+                   place_own_piece(team, op, op.call.recv, given_to_itself(team, op));
         case TUTTI_GATHER:
             return is_reader(team, op) &&
                    place_own_piece(team, op, op.call.recv + offset, op.call.send);
         default:
-            return place_own_piece(team, op, op.call.recv + offset, op.call.send);
+            return place_own_piece(team, op, op.call.recv + offset, given_to_itself(team, op));
     }
 }
 
@@ -308,6 +284,9 @@ void plan_single_move(const Team& team, Op& op) {
             break;
         case TUTTI_SCATTER:
             plan_chunk_scatter(team, op);
+            break;
+        case TUTTI_ALLTOALL:
+            plan_chunk_alltoall(team, op);
             break;
         default:
             plan_chunk_allgather(team, op);

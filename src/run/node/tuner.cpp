@@ -38,7 +38,7 @@ bool places_result(const Team& team, const Op& op) {
     if (op.step == single_move) return false;
     if (op.call.collective == TUTTI_BCAST) return team.rank != op.call.root;
     if (op.call.collective == TUTTI_GATHER) return team.rank == op.call.root;
-    return op.call.collective == TUTTI_ALLGATHER;
+    return op.call.collective == TUTTI_ALLGATHER || op.call.collective == TUTTI_ALLTOALL;
 }
 }  // namespace
 

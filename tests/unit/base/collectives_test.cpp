@@ -73,7 +73,10 @@ TEST(Collectives, KindsFollowFromTheBuffers) {
                         {TUTTI_GATHER, true, true, false, false, true},
                         {TUTTI_SCATTER, true, true, false, false, true},
                         {TUTTI_ALLGATHER, true, false, false, false, true},
-                        {TUTTI_REDUCE_SCATTER_BLOCK, true, false, true, false, true}};
+                        {TUTTI_REDUCE_SCATTER_BLOCK, true, false, true, false, true},
+                        {TUTTI_ALLTOALL, true, false, false, false, true},
+                        {TUTTI_SCAN, true, false, true, true, false},
+                        {TUTTI_EXSCAN, true, false, true, true, false}};
     EXPECT_EQ(std::size(rows), size_t{TUTTI_COLLECTIVE_COUNT});
     for (const Row& row : rows) {
         SCOPED_TRACE(collective_name(row.collective));
@@ -83,9 +86,16 @@ TEST(Collectives, KindsFollowFromTheBuffers) {
         EXPECT_EQ(is_vector(row.collective), row.is_vector);
         EXPECT_EQ(has_blocks(row.collective), row.has_blocks);
     }
-    for (const std::string_view name : {"scan", "exscan", "reduce_scatter"}) {
-        EXPECT_TRUE(is_reduction(named(name))) << name;
-        EXPECT_FALSE(has_root(named(name))) << name;
+    EXPECT_TRUE(is_reduction(named("reduce_scatter")));
+    EXPECT_FALSE(has_root(named("reduce_scatter")));
+    for (const Collective& one : kCollectives) {
+        EXPECT_EQ(is_prefix(one), one.name == "scan" || one.name == "exscan") << one.name;
+        const bool deals = one.name.starts_with("scatter") || one.name.starts_with("alltoall");
+        EXPECT_EQ(is_dealt(one), deals) << one.name;
+        const bool waits =
+            one.name == "barrier" || one.name == "allreduce" || one.name.starts_with("allgather") ||
+            one.name.starts_with("reduce_scatter") || one.name.starts_with("alltoall");
+        EXPECT_EQ(awaits_all(one), waits) << one.name;
     }
     for (const std::string_view name : {"gatherv", "scatterv"}) EXPECT_TRUE(has_root(named(name)));
 }
@@ -95,10 +105,12 @@ TEST(Collectives, InPlaceIsWhereTheStandardHasIt) {
         tutti_collective collective;
         bool at_root, elsewhere;
     };
-    const Row rows[] = {{TUTTI_BARRIER, false, false}, {TUTTI_BCAST, false, false},
-                        {TUTTI_REDUCE, true, false},   {TUTTI_ALLREDUCE, true, true},
-                        {TUTTI_GATHER, true, false},   {TUTTI_SCATTER, true, false},
-                        {TUTTI_ALLGATHER, true, true}, {TUTTI_REDUCE_SCATTER_BLOCK, true, true}};
+    const Row rows[] = {{TUTTI_BARRIER, false, false},  {TUTTI_BCAST, false, false},
+                        {TUTTI_REDUCE, true, false},    {TUTTI_ALLREDUCE, true, true},
+                        {TUTTI_GATHER, true, false},    {TUTTI_SCATTER, true, false},
+                        {TUTTI_ALLGATHER, true, true},  {TUTTI_REDUCE_SCATTER_BLOCK, true, true},
+                        {TUTTI_ALLTOALL, false, false}, {TUTTI_SCAN, true, true},
+                        {TUTTI_EXSCAN, true, true}};
     for (const Row& row : rows) {
         SCOPED_TRACE(collective_name(row.collective));
         EXPECT_EQ(may_be_in_place(row.collective, kRoot, kRoot), row.at_root);
@@ -107,6 +119,7 @@ TEST(Collectives, InPlaceIsWhereTheStandardHasIt) {
         EXPECT_EQ(input_blocks(row.collective, kRoot, kRoot, kRanks) == 0,
                   row.collective == TUTTI_BARRIER || row.collective == TUTTI_BCAST);
     }
+    EXPECT_FALSE(may_be_in_place(TUTTI_EXSCAN, 0, 0)) << "it has no result";
     // At scatter's root recvbuf says so, else sendbuf.
     for (const Collective& one : kCollectives) {
         const bool is_scatter = one.name == "scatter" || one.name == "scatterv";
@@ -124,6 +137,9 @@ TEST(Collectives, ResultsAreMadeOf) {
     EXPECT_EQ(origin(TUTTI_REDUCE, kRoot, kRoot, kRanks, 0), (Origin{0, kRanks - 1, 0}));
     EXPECT_EQ(of(TUTTI_ALLGATHER, 3), (Origin{3, 3, 0}));
     EXPECT_EQ(of(TUTTI_REDUCE_SCATTER_BLOCK, 0), (Origin{0, kRanks - 1, kOther}));
+    EXPECT_EQ(of(TUTTI_ALLTOALL, 3), (Origin{3, 3, kOther}));
+    EXPECT_EQ(of(TUTTI_SCAN, 0), (Origin{0, kOther, 0}));
+    EXPECT_EQ(of(TUTTI_EXSCAN, 0), (Origin{0, kOther - 1, 0}));
     EXPECT_EQ(origin(TUTTI_GATHER, kRoot, kRoot, kRanks, 1), (Origin{1, 1, 0}));
 }
 
@@ -131,7 +147,7 @@ TEST(Collectives, NamesAreFoundAgain) {
     for (size_t i = 0; i < kCollectiveNames.size(); ++i) {
         EXPECT_EQ(find_collective(kCollectiveNames[i]), static_cast<tutti_collective>(i));
     }
-    EXPECT_EQ(find_collective("alltoall"), std::nullopt);  // the host's
+    EXPECT_EQ(find_collective("alltoallv"), std::nullopt);  // the host's
     EXPECT_EQ(find_collective("allgathe"), std::nullopt);
     EXPECT_EQ(find_collective(""), std::nullopt);
 }

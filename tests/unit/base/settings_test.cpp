@@ -59,6 +59,9 @@ const std::vector<std::string> kEveryOne = {"TUTTI=off",
                                             "TUTTI_SCATTER=g",
                                             "TUTTI_ALLGATHER=h",
                                             "TUTTI_REDUCE_SCATTER_BLOCK=i",
+                                            "TUTTI_ALLTOALL=j",
+                                            "TUTTI_SCAN=k",
+                                            "TUTTI_EXSCAN=l",
                                             "TUTTI_MCAST=on",
                                             "TUTTI_MCAST_OVER=auto",
                                             "TUTTI_MCAST_IF=eth1",
@@ -110,7 +113,7 @@ TEST(Settings, EveryOneIsRead) {
     EXPECT_EQ(s.rules.tuned_name, "/t.toml");
     EXPECT_EQ(s.rules.tuned_text, "[tuned]");
     EXPECT_EQ(s.rules.scratch_bytes, 1u << 20);
-    const decltype(s.rules.forced) forced{"b", "c", "d", "e:flat", "f", "g", "h", "i"};
+    const decltype(s.rules.forced) forced{"b", "c", "d", "e:flat", "f", "g", "h", "i", "j", "k", "l"};
     EXPECT_EQ(s.rules.forced, forced);
     EXPECT_EQ(s.mcast.choice, McastChoice::kOn);
     EXPECT_EQ(s.mcast.interface, "eth1");
@@ -342,6 +345,9 @@ const std::map<std::string, std::vector<std::string>> kMalformed = {
     {"TUTTI_SCATTER", {}},
     {"TUTTI_ALLGATHER", {}},
     {"TUTTI_REDUCE_SCATTER_BLOCK", {}},
+    {"TUTTI_ALLTOALL", {}},
+    {"TUTTI_SCAN", {}},
+    {"TUTTI_EXSCAN", {}},
 };
 
 // The line begins with what was given.

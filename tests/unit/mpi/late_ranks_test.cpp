@@ -128,19 +128,25 @@ FactRow own_wait(double waited_s) {
 
 TEST(LateRanks, ARankWaitsNoLongerThanItIsInside) {
     FactLog log = log_of({own_wait(30), own_wait(34)});
-    std::array<ReportRecord, 3> own{};
+    std::array<ReportRecord, 6> own{};
     own[0].kind = kAllreduce;
     own[0].nanoseconds = 500'000'000;
     own[1].kind = kBcast;
     own[1].nanoseconds = 900'000'000'000;
     own[2].kind = kReduceScatterBlock;
     own[2].nanoseconds = 250'000'000;
+    own[3].kind = kAlltoall;
+    own[3].nanoseconds = 125'000'000;
+    // Not all wait for all, and one that is never sampled.
+    own[4].kind = kScan;
+    own[5].kind = kAlltoallv;
+    own[4].nanoseconds = own[5].nanoseconds = 900'000'000'000;
     const auto waited = [&] {
         return std::get<double>(log.rows("arrivals")[0].find("waited_s_by_rank")->value);
     };
     EXPECT_DOUBLE_EQ(waited(), 64);
     bound_own_wait(log, own);
-    EXPECT_DOUBLE_EQ(waited(), 0.75);
+    EXPECT_DOUBLE_EQ(waited(), 0.875);
 }
 
 // Of three ranks the second has made no team.

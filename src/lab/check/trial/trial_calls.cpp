@@ -37,12 +37,17 @@ std::set<uint64_t> sizes_of(tutti_collective collective, uint32_t ranks) {
     return {0, 8, 8 * (uint64_t{ranks} + 3), kSegmentBytes * 5 - 8};
 }
 
-std::vector<algo::Tuning> tunings_of(const sched::Shape& shape, const topo::Placement& placement) {
+std::vector<algo::Tuning> tunings_of(const algo::Algorithm& algorithm, const sched::Shape& shape,
+                                     const topo::Placement& placement) {
     std::vector<algo::Tuning> tunings(1);
     const bool has_node_level = placement.members_max() > 1;
     if (has_node_level) {
         tunings.emplace_back();
         tunings.back().flat = true;
+    }
+    if (algorithm.has_radix) {
+        tunings.emplace_back();
+        tunings.back().fan_in = 3;
     }
     if (is_vector(shape.collective) && shape.bytes > 2 * kSegmentBytes) {
         tunings.emplace_back();
@@ -78,7 +83,7 @@ std::vector<Case> cases_of(const algo::Algorithm& algorithm, const topo::Placeme
     shape.ranks = placement.ranks();
     shape.has_multicast = true;  // for the algorithms that need it; the others do not look
     const auto add = [&] {
-        for (const algo::Tuning& tuning : tunings_of(shape, placement)) {
+        for (const algo::Tuning& tuning : tunings_of(algorithm, shape, placement)) {
             if (algo::plan_obstacle(algorithm, shape, placement, tuning).empty()) {
                 cases.push_back({shape, tuning});
             }

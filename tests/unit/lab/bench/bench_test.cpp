@@ -148,8 +148,8 @@ class Job {
     };
 
     // What the benchmark writes between two calls of a batch, where it must.
-    void put_stamp(double& element, uint64_t call, uint64_t origin) const {
-        if (stamps_) element = stamp(call, origin);
+    void put_stamp(double& element, uint64_t call, uint32_t rank, uint32_t block = 0) const {
+        if (stamps_) element = stamp(call, number_of(collective_, rank, block, size_));
     }
 
     void call(uint64_t number) {
@@ -164,13 +164,15 @@ class Job {
         if (collective_ == TUTTI_SCATTER) {
             auto& source = ranks_[root].send[k];
             for (uint32_t r = 0; r < size_; ++r) {
-                put_stamp(source[r * elements_], number, r);
+                put_stamp(source[r * elements_], number, root, r);
                 std::copy_n(source.begin() + static_cast<long>(r * elements_), elements_,
                             ranks_[r].recv[k].begin());
             }
             return;
         }
         if (collective_ == TUTTI_REDUCE_SCATTER_BLOCK) return reduce_scatter(number);
+        if (collective_ == TUTTI_ALLTOALL) return alltoall(number);
+        if (collective_ == TUTTI_SCAN || collective_ == TUTTI_EXSCAN) return scan(number);
         std::vector<double> sum(elements_, 0);
         std::vector<double> blocks;
         for (uint32_t r = 0; r < size_; ++r) {
@@ -189,14 +191,39 @@ class Job {
     void reduce_scatter(uint64_t number) {
         const uint64_t k = number % buffers_;
         std::vector<double> sum(size_ * elements_, 0);
-        for (Rank& rank : ranks_) {
-            auto& send = rank.send[k];
-            for (uint32_t r = 0; r < size_; ++r) put_stamp(send[r * elements_], number, r);
+        for (uint32_t from = 0; from < size_; ++from) {
+            auto& send = ranks_[from].send[k];
+            for (uint32_t r = 0; r < size_; ++r) put_stamp(send[r * elements_], number, from, r);
             for (uint64_t j = 0; j < sum.size(); ++j) sum[j] += send[j];
         }
         for (uint32_t r = 0; r < size_; ++r) {
             std::copy_n(sum.begin() + static_cast<long>(r * elements_), elements_,
                         ranks_[r].recv[k].begin());
+        }
+    }
+
+    void alltoall(uint64_t number) {
+        const uint64_t k = number % buffers_;
+        for (uint32_t from = 0; from < size_; ++from) {
+            auto& send = ranks_[from].send[k];
+            for (uint32_t to = 0; to < size_; ++to) {
+                put_stamp(send[to * elements_], number, from, to);
+                std::copy_n(send.begin() + static_cast<long>(to * elements_), elements_,
+                            ranks_[to].recv[k].begin() + static_cast<long>(from * elements_));
+            }
+        }
+    }
+
+    // Rank 0 has no result of an exscan.
+    void scan(uint64_t number) {
+        const uint64_t k = number % buffers_;
+        std::vector<double> sum(elements_, 0);
+        for (uint32_t r = 0; r < size_; ++r) {
+            auto& send = ranks_[r].send[k];
+            put_stamp(send[0], number, r);
+            if (collective_ == TUTTI_EXSCAN && r > 0) ranks_[r].recv[k] = sum;
+            for (uint64_t j = 0; j < elements_; ++j) sum[j] += send[j];
+            if (collective_ == TUTTI_SCAN) ranks_[r].recv[k] = sum;
         }
     }
 
@@ -208,9 +235,16 @@ class Job {
     std::vector<Rank> ranks_;
 };
 
-constexpr tutti_collective kWithData[] = {
-    TUTTI_BCAST,   TUTTI_REDUCE,    TUTTI_ALLREDUCE,           TUTTI_GATHER,
-    TUTTI_SCATTER, TUTTI_ALLGATHER, TUTTI_REDUCE_SCATTER_BLOCK};
+constexpr tutti_collective kWithData[] = {TUTTI_BCAST,
+                                          TUTTI_REDUCE,
+                                          TUTTI_ALLREDUCE,
+                                          TUTTI_GATHER,
+                                          TUTTI_SCATTER,
+                                          TUTTI_ALLGATHER,
+                                          TUTTI_REDUCE_SCATTER_BLOCK,
+                                          TUTTI_ALLTOALL,
+                                          TUTTI_SCAN,
+                                          TUTTI_EXSCAN};
 
 // Batches that use some buffers once, all of them, and some again.
 void expect_right(tutti_collective collective, uint64_t elements, uint32_t size, uint32_t buffers) {
@@ -260,6 +294,18 @@ TEST(BenchPattern, SeesEveryWrongElement) {
     }
 }
 
+// Also of one element, which is the stamp.
+TEST(BenchPattern, SeesBlocksOfTheWrongRank) {
+    for (const tutti_collective collective : {TUTTI_GATHER, TUTTI_ALLGATHER, TUTTI_ALLTOALL}) {
+        Job job(collective, 1, 3);
+        const Batch batch{collective, 1, 11, 7, 1};  // root 1, buffer 3
+        job.run(batch);
+        auto& recv = job.recv(1, 3);
+        std::swap(recv[0], recv[2]);
+        EXPECT_TRUE(job.look(batch, 1)) << collective_name(collective);
+    }
+}
+
 TEST(BenchPattern, SeesACallThatDoesNothing) {
     constexpr uint32_t kSize = 2;
     for (const tutti_collective collective : kWithData) {
@@ -272,8 +318,10 @@ TEST(BenchPattern, SeesACallThatDoesNothing) {
         const Batch nothing{collective, 4, 4, 4, 0};
         job.run(nothing);
         EXPECT_EQ(job.recv(0, 0), before);
-        // At the root of a broadcast the stamp is missing, elsewhere the data.
-        EXPECT_TRUE(job.look(second, 0)) << collective_name(collective);
+        // At the root of a broadcast the stamp is missing, elsewhere the data. Rank 0 has no result
+        // of an exscan.
+        const uint32_t rank = collective == TUTTI_EXSCAN ? 1 : 0;
+        EXPECT_TRUE(job.look(second, rank)) << collective_name(collective);
     }
 }
 

@@ -57,6 +57,12 @@ TEST(Check, ProvesSmallSchedules) {
                          "send 0 to 0 input[0+8]\nrecv 0 from 0 output[0+8]\n"
                          "copy output[8+8] = input[0+8]\n"}),
               Lines{});
+    EXPECT_EQ(faults_of(shape_of(TUTTI_ALLTOALL, 2, 8), {1, 1, 1, 0},
+                        {"send 0 to 1 input[8+8]\nrecv 0 from 1 output[8+8]\n"
+                         "copy output[0+8] = input[0+8]\n",
+                         "send 0 to 0 input[0+8]\nrecv 0 from 0 output[0+8]\n"
+                         "copy output[8+8] = input[8+8]\n"}),
+              Lines{});
     EXPECT_EQ(faults_of(shape_of(TUTTI_BARRIER, 2, 0), {1, 1, 1, 0},
                         {"send 0 to 1 -\nrecv 0 from 1 -\n", "send 0 to 0 -\nrecv 0 from 0 -\n"}),
               Lines{});
@@ -179,6 +185,63 @@ TEST(CheckFaults, LeftFoldWhereItIsAskedFor) {
     EXPECT_EQ(faults_of(shape, alone(3), {1, 1, 2, 8}, left_fold, {true}), Lines{});
 }
 
+// Ranks 0, 1 and 2 along a chain, each with a result of its own.
+const Lines kScan = {"copy output[0+8] = input[0+8]\nsend 0 to 1 input[0+8]\n",
+                     "recv_reduce 0 from 0 output[0+8] = *scratch[0+8] op input[0+8]\nround 1\n"
+                     "send 0 to 2 output[0+8]\n",
+                     "recv_reduce 0 from 1 output[0+8] = *scratch[0+8] op input[0+8]\n"};
+
+TEST(Check, ProvesScans) {
+    EXPECT_EQ(faults_of(ordered(shape_of(TUTTI_SCAN, 3, 8)), alone(3), {1, 1, 2, 8}, kScan, {true}),
+              Lines{});
+    // What lands in output is the result; rank 0 has none.
+    const Lines exscan = {
+        "send 0 to 1 input[0+8]\n",
+        "copy scratch[0+8] = input[0+8]\nround 1\n"
+        "recv_reduce 0 from 0 scratch[0+8] = *output[0+8] op scratch[0+8]\nround 2\n"
+        "send 0 to 2 scratch[0+8]\n",
+        "recv 0 from 1 output[0+8]\n"};
+    EXPECT_EQ(
+        faults_of(ordered(shape_of(TUTTI_EXSCAN, 3, 8)), alone(3), {1, 1, 3, 8}, exscan, {true}),
+        Lines{});
+}
+
+TEST(CheckFaults, ScansOfOtherRanks) {
+    // Rank 2 gets rank 0's vector twice, or not rank 1's, or what comes on the wrong side.
+    const Shape shape = ordered(shape_of(TUTTI_SCAN, 3, 8));
+    Lines wrong = kScan;
+    wrong[1] =
+        "recv_reduce 0 from 0 output[0+8] = *scratch[0+8] op input[0+8]\n"
+        "send 0 to 2 input[0+8]\n";
+    expect_fault(faults_of(shape, {1, 1, 1, 8}, wrong),
+                 "rank 2: bytes 0 to 7 of its output hold the contributions of ranks 1-2 only");
+    wrong = kScan;
+    wrong[2] = "recv_reduce 0 from 1 output[0+8] = input[0+8] op *scratch[0+8]\n";
+    expect_fault(faults_of(shape, {1, 1, 2, 8}, wrong),
+                 "it folds ranks 2 with ranks 0-1 to their right");
+    expect_fault(faults_of(shape_of(TUTTI_EXSCAN, 3, 8), {1, 1, 2, 8}, kScan),
+                 "rank 0, lane 0, round 0: copy output[0+8] = input[0+8]: a block reaches beyond "
+                 "its buffer of 0 bytes");
+    wrong = {"send 0 to 1 input[0+8]\nsend 0 to 2 input[0+8]\n", "recv 0 from 0 output[0+8]\n",
+             "recv 0 from 0 output[0+8]\n"};
+    expect_fault(faults_of(shape_of(TUTTI_EXSCAN, 3, 8), {1, 1, 1, 0}, wrong),
+                 "rank 2: bytes 0 to 7 of its output hold the contributions of ranks 0 only");
+}
+
+TEST(CheckFaults, LeftFoldOfAScan) {
+    // r0 + (r1 + r2) on rank 2.
+    const Lines right_fold = {
+        "copy output[0+8] = input[0+8]\nsend 0 to 1 input[0+8]\nsend 0 to 2 input[0+8]\n",
+        "recv 0 from 0 scratch[0+8]\nsend 0 to 2 input[0+8]\nround 1\n"
+        "reduce output[0+8] = scratch[0+8] op input[0+8]\n",
+        "recv_reduce 0 from 1 output[0+8] = *scratch[0+8] op input[0+8]\nround 1\n"
+        "recv_reduce 0 from 0 output[0+8] = *scratch[0+8] op output[0+8]\n"};
+    const Shape shape = ordered(shape_of(TUTTI_SCAN, 3, 8));
+    EXPECT_EQ(faults_of(shape, {1, 1, 2, 8}, right_fold), Lines{});
+    expect_fault(faults_of(shape, alone(3), {1, 1, 2, 8}, right_fold, {true}),
+                 "rank 2: bytes 0 to 7 of its output are not folded as ((r0 + r1) + r2) + ...");
+}
+
 TEST(CheckFaults, CycleOfWaitingSends) {
     const auto body = [](int to, int from) {
         return "send 0 to " + std::to_string(to) + " -\nround 1\nrecv 0 from " +
@@ -219,6 +282,37 @@ TEST(CheckFaults, WrongPlaceAndUnwritten) {
                             "reduce output[0+8] = input[0+8] op scratch[0+8]\n",
                             "send 0 to 0 input[4+4]\nsend 1 to 0 input[0+4]\n"}),
                  "it folds byte 0 of the vector with byte 4");
+}
+
+// Byte 0 of rank 1's block for rank 0 is byte 16 of all inputs.
+TEST(CheckFaults, BlocksOfAnAlltoallInWrongPlaces) {
+    const Shape shape = shape_of(TUTTI_ALLTOALL, 2, 8);
+    const std::string of_1 =
+        "send 0 to 0 input[0+8]\nrecv 0 from 0 output[0+8]\ncopy output[8+8] = input[8+8]\n";
+    // Its own input, copied whole: right is the own block alone.
+    expect_fault(faults_of(shape, {1, 1, 1, 8},
+                           {"send 0 to 1 input[8+8]\nrecv 0 from 1 scratch[0+8]\n"
+                            "copy output[0+16] = input[0+16]\n",
+                            of_1}),
+                 "rank 0: bytes 0 to 15 of its output hold byte 8 of all ranks' blocks and what "
+                 "follows, not byte 16");
+    // The block for another rank.
+    expect_fault(
+        faults_of(shape, {1, 1, 1, 0},
+                  {"send 0 to 1 input[0+8]\nrecv 0 from 1 output[8+8]\n"
+                   "copy output[0+8] = input[0+8]\n",
+                   of_1}),
+        "rank 1: bytes 0 to 7 of its output hold byte 0 of all ranks' blocks and what follows, "
+        "not byte 8");
+    // Two halves of a block, exchanged.
+    expect_fault(
+        faults_of(shape, {1, 1, 2, 8},
+                  {"send 0 to 1 input[8+8]\nrecv 0 from 1 scratch[0+8]\n"
+                   "copy output[0+8] = input[0+8]\nround 1\ncopy output[8+4] = scratch[4+4]\n"
+                   "copy output[12+4] = scratch[0+4]\n",
+                   of_1}),
+        "rank 0: bytes 8 to 11 of its output hold byte 20 of all ranks' blocks and what follows, "
+        "not byte 16");
 }
 
 TEST(CheckFaults, BarrierLetsSomebodyGoEarly) {

@@ -54,6 +54,26 @@ TEST(Simulate, RingSendsEachBlockOnce) {
     }
 }
 
+// Results are compared byte by byte, of an operator that does not commute, and of rank 0 nothing.
+TEST(Simulate, ScansTakeTheirSteps) {
+    const Placement placement = Placement::blocks(16, 16);
+    for (const tutti_collective collective : {TUTTI_SCAN, TUTTI_EXSCAN}) {
+        const auto time_ns = [&](const char* name) {
+            auto request = request_of(collective, name, placement, 512);
+            request.shape.is_commutative = false;
+            const auto result = run(request);
+            EXPECT_TRUE(result) << name << ": " << result.error().message;
+            return result ? result.value().time_ns : 0;
+        };
+        // Each fold rounds up to a nanosecond; exscan's chain ends without one.
+        EXPECT_EQ(time_ns("doubling"), 4 * (kLatency + 512 + 1));
+        const uint64_t folds = collective == TUTTI_SCAN ? 15 : 14;
+        EXPECT_EQ(time_ns("chain"), 15 * (kLatency + 512) + folds);
+        EXPECT_GE(time_ns("tree"), 7 * (kLatency + 512));
+    }
+    EXPECT_TRUE(run(request_of(TUTTI_EXSCAN, "doubling_123", placement, 512)));
+}
+
 // Ranks of a node share memory: only the leaders' messages are on the wire.
 TEST(Simulate, NodesTalkOnce) {
     const Placement placement = Placement::blocks(32, 4);

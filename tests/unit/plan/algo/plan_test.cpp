@@ -9,6 +9,7 @@
 
 #include "lab/check/count.h"
 #include "lab/check/prove.h"
+#include "plan/algo/algorithms.h"
 #include "unit/base/topo/switch_trees.h"
 
 namespace tutti::algo {
@@ -308,6 +309,43 @@ TEST(Plan, CutsVectorsBetweenElements) {
     EXPECT_EQ(lanes(1000), 1u);
 }
 
+// Blocks of an alltoall for a node go together, from all ranks of another: a message for each pair
+// of nodes, and only leaders send.
+TEST(Plan, LeadersSortTheBlocksOfAnAlltoall) {
+    const Placement nodes(std::vector<uint64_t>{0, 0, 0, 1, 2, 2});
+    for (const char* name : {"linear", "pairwise"}) {
+        const Algorithm& algorithm = named(TUTTI_ALLTOALL, name);
+        const Shape shape = shape_of(algorithm, nodes, 100);
+        const Programs programs = make_plans(algorithm, shape, nodes, {});
+        const auto sent = [&](Rank rank) { return check::count(*programs[rank]); };
+        EXPECT_EQ(sent(0).messages_sent, 2u);
+        EXPECT_EQ(sent(0).bytes_sent, 3 * 3 * 100u) << "three ranks of others, from three";
+        EXPECT_EQ(sent(0).node_operations, 2u);
+        EXPECT_EQ(sent(1).messages_sent, 0u);
+        EXPECT_EQ(sent(1).node_operations, 2u);
+        EXPECT_EQ(sent(3).bytes_sent, 5 * 100u);
+        EXPECT_EQ(sent(3).node_operations, 0u) << "alone, it has nothing to sort";
+        EXPECT_EQ(sent(4).bytes_sent, 2 * 4 * 100u);
+        EXPECT_EQ(plan_sorted_bytes(algorithm, shape, nodes, {}), 3 * 6 * 100u);
+        EXPECT_EQ(plan_scratch_bytes(algorithm, shape, nodes, {}), 2 * align_up(3 * 6 * 100));
+    }
+}
+
+TEST(Plan, EveryRankIsAParticipantWhereLeadersCannotSort) {
+    const auto participants = [](const char* name, const Placement& placement, uint64_t bytes) {
+        const Algorithm& algorithm = named(TUTTI_ALLTOALL, name);
+        return inner_lane(algorithm, shape_of(algorithm, placement, bytes), placement, {})
+            .shape.ranks;
+    };
+    EXPECT_EQ(participants("linear", Placement::blocks(8, 4), 8), 4u);
+    EXPECT_EQ(participants("linear", Placement::blocks(7, 3), 8), 3u);
+    EXPECT_EQ(participants("linear", Placement::round_robin(8, 4), 8), 8u);
+    EXPECT_EQ(participants("linear", Placement::blocks(8, 4), kPackedBytesMax / 16), 4u);
+    EXPECT_EQ(participants("linear", Placement::blocks(8, 4), kPackedBytesMax / 16 + 1), 8u);
+    EXPECT_EQ(participants("bruck", Placement::blocks(8, 4), 8), 4u);
+    EXPECT_EQ(participants("bruck", Placement::blocks(7, 3), 8), 7u) << "unequal blocks";
+}
+
 // One rank of very many is planned without looking at the others: its Program's memory would show
 // in the extent's rounds only.
 TEST(Plan, ReadsNoMoreThanItsOwnPart) {
@@ -319,7 +357,8 @@ TEST(Plan, ReadsNoMoreThanItsOwnPart) {
         const auto member = make_plan(algorithm, shape, placement, 32'769, {});
         sched::Round round;
         leader->read(0, leader->extent().rounds - 1, round);
-        if (algorithm.is_flat) continue;  // All take part alike.
+        const Rank participants = inner_lane(algorithm, shape, placement, {}).shape.ranks;
+        if (participants == placement.ranks()) continue;  // All take part alike.
         EXPECT_LE(member->extent().rounds, 2u + 65'536u / sched::kRoundOpsMax);
     }
 }

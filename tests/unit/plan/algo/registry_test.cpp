@@ -346,6 +346,32 @@ TEST(Examples, Chains) {
               "recv 0; send 2; recv 3");
     EXPECT_EQ(peers(*find(TUTTI_ALLREDUCE, "chain"), shape_of(TUTTI_ALLREDUCE, 3, 0), 1),
               "recv 0; send 2; recv 2; send 0");
+    EXPECT_EQ(peers(*find(TUTTI_SCAN, "chain"), shape_of(TUTTI_SCAN, 4, 0), 1), "recv 0; send 2");
+    EXPECT_EQ(peers(*find(TUTTI_EXSCAN, "chain"), shape_of(TUTTI_EXSCAN, 4, 0), 1),
+              "; recv 0; send 2");
+}
+
+TEST(Examples, ScanTrees) {
+    for (const auto collective : {TUTTI_SCAN, TUTTI_EXSCAN}) {
+        const Algorithm& tree = *find(collective, "tree");
+        const Shape shape = shape_of(collective, 7, 0);
+        EXPECT_EQ(peers(tree, shape, 1), "recv 0, recv 2; ; send 3; ; send 2");
+        EXPECT_EQ(peers(tree, shape, 3), "recv 1; ; ; ; send 5");
+        EXPECT_EQ(peers(tree, shape, 4), "; ; recv 5, send 5; ; ");
+        EXPECT_EQ(peers(tree, shape, 5), "recv 4; ; recv 3; send 4; send 6");
+    }
+}
+
+TEST(Examples, Doubling) {
+    const Algorithm& scan = *find(TUTTI_SCAN, "doubling");
+    EXPECT_EQ(peers(scan, shape_of(TUTTI_SCAN, 5, 0), 0), "send 1; send 2; send 4");
+    EXPECT_EQ(peers(scan, shape_of(TUTTI_SCAN, 5, 0), 2), "recv 1, send 3; ; recv 0, send 4; ");
+    EXPECT_EQ(peers(scan, shape_of(TUTTI_SCAN, 5, 0), 4), "recv 3; ; recv 2; ; recv 0; ");
+    const Shape shape = shape_of(TUTTI_EXSCAN, 8, 0);
+    EXPECT_EQ(peers(*find(TUTTI_EXSCAN, "doubling"), shape, 1), "recv 0, send 2; send 3; send 5");
+    const Algorithm& fewer_folds = *find(TUTTI_EXSCAN, "doubling_123");
+    EXPECT_EQ(peers(fewer_folds, shape, 1), "recv 0, send 2; send 3; send 4; send 7");
+    EXPECT_EQ(peers(fewer_folds, shape, 7), "recv 6; recv 5; ; recv 4; ; recv 1; ");
 }
 
 TEST(Examples, BinomialBlocks) {

@@ -40,6 +40,7 @@ TEST(Bound, OnOneSwitchTheBusiestHostDecides) {
     EXPECT_EQ(bound(TUTTI_ALLREDUCE, 400), kLatency + 2 * 3 * 100);
     EXPECT_EQ(bound(TUTTI_GATHER, 100), kLatency + 6 * 100);
     EXPECT_EQ(bound(TUTTI_ALLGATHER, 100), kLatency + 6 * 100);
+    EXPECT_EQ(bound(TUTTI_ALLTOALL, 100), kLatency + 2 * 6 * 100);
 }
 
 TEST(Bound, BetweenLeavesTheirLinksDo) {
@@ -51,11 +52,31 @@ TEST(Bound, BetweenLeavesTheirLinksDo) {
     EXPECT_EQ(bound_ns(shape, placement, fabric), 2 * kLatency + 10 * 100);
     shape = shape_of(TUTTI_ALLGATHER, 4, 100);
     EXPECT_EQ(bound_ns(shape, placement, fabric), 2 * kLatency + 10 * 3 * 100);
+    shape = shape_of(TUTTI_ALLTOALL, 4, 100);
+    EXPECT_EQ(bound_ns(shape, placement, fabric), 2 * kLatency + 10 * 1 * 3 * 100);
+    EXPECT_EQ(least_load(shape, placement, fabric).bytes, 1 * 3 * 100u);
     // Wide enough links between leaves leave it to the hosts.
     shape = shape_of(TUTTI_ALLREDUCE, 4, 4000);
     Fabric wide = fabric;
     wide.trunk_bits_per_s = 800'000'000'000;
     EXPECT_EQ(bound_ns(shape, placement, wide), kLatency + 2 * 3 * 1000);
+}
+
+// Each time that the order of ranks goes over a link and comes back, another fold has to.
+TEST(Bound, ScansCrossAsOftenAsTheOrderOfRanks) {
+    const Fabric fabric = with_rates(Fabric::leaves(std::vector<uint32_t>{2, 2}));
+    for (const auto collective : {TUTTI_SCAN, TUTTI_EXSCAN}) {
+        const sched::Shape shape = shape_of(collective, 8, 100);
+        // Ranks 0 to 3 are on the first leaf.
+        EXPECT_EQ(bound_ns(shape, Placement::blocks(8, 4), fabric), 2 * kLatency + 10 * 100);
+        // Hosts 0, 1, 2, 3, 0, 1, 2, 3: twice from leaf to leaf, and once back.
+        const Placement dealt = Placement::round_robin(8, 4);
+        EXPECT_EQ(bound_ns(shape, dealt, fabric), 2 * kLatency + 10 * 200);
+        EXPECT_EQ(least_load(shape, dealt, fabric).bytes, 200u);
+        // On one switch host 1 sends, and receives, twice.
+        EXPECT_EQ(bound_ns(shape, dealt, with_rates(Fabric::one_switch(4))), kLatency + 200);
+        EXPECT_EQ(bound_ns(shape, Placement::blocks(8, 1), fabric), 0u);
+    }
 }
 
 // Host 0 hangs on the root, host 1 one level down, host 2 two.

@@ -73,7 +73,15 @@ TEST(Forced, SaysWhatIsWrong) {
     EXPECT_EQ(complaint(TUTTI_BARRIER, "dissemination:lanes"), "lanes: a value is missing");
     EXPECT_EQ(complaint(TUTTI_BARRIER, "dissemination:lanes=2"),
               "barrier moves whole blocks: segment, lanes and leaders are for bcast, reduce and "
-              "allreduce, segment for allgather ring and multicast");
+              "allreduce, segment for allgather ring and multicast, alltoall linear and pairwise");
+    EXPECT_EQ(complaint(TUTTI_ALLTOALL, "linear:segment=16K,fan_in=2"), "(accepted)");
+    EXPECT_EQ(complaint(TUTTI_ALLTOALL, "pairwise:segment=16K,order=ranks"), "(accepted)");
+    EXPECT_EQ(complaint(TUTTI_ALLTOALL, "pairwise:lanes=2"),
+              "alltoall moves whole blocks: segment, lanes and leaders are for bcast, reduce and "
+              "allreduce, segment for allgather ring and multicast, alltoall linear and pairwise");
+    EXPECT_EQ(complaint(TUTTI_ALLTOALL, "bruck:fan_in=33"), "(accepted)");
+    EXPECT_EQ(complaint(TUTTI_ALLTOALL, "bruck:fan_in=34"),
+              "fan_in=34: alltoall bruck has at most 33");
     EXPECT_EQ(complaint(TUTTI_BCAST, "multicast:segment=16K,lanes=4"), "(accepted)");
     EXPECT_EQ(complaint(TUTTI_BCAST, "multicast:segment=17K"),
               "segment=17408: bcast multicast has segments up to 16 KiB");

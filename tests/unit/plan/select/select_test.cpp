@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,7 +36,8 @@ class Choosing : public testing::Test {
     [[nodiscard]] Result<Choice> choose(const sched::Shape& shape,
                                         const std::string& mpi = "openmpi",
                                         const std::string& no_multicast = "") const {
-        auto placement = Placement::blocks(shape.ranks, hosts_);
+        auto placement = is_dealt_ ? Placement::round_robin(shape.ranks, hosts_)
+                                   : Placement::blocks(shape.ranks, hosts_);
         if (!leaf_of_host_.empty()) {
             placement.set_switches(topo::test::two_levels(leaf_of_host_));
         }
@@ -61,6 +63,7 @@ class Choosing : public testing::Test {
     Settings settings_;
     std::optional<Forced> forced_;
     uint32_t hosts_ = 4;
+    bool is_dealt_ = false;               // ranks, to hosts in turn
     std::vector<uint32_t> leaf_of_host_;  // empty: not known
 };
 
@@ -328,7 +331,7 @@ TEST_F(Choosing, TheTextOfTheSettingIsNotLookedAt) {
 
 TEST_F(Choosing, ReproducibleReductionsAreFlatChains) {
     settings_.results.reproducible = true;
-    for (const auto collective : {TUTTI_REDUCE, TUTTI_ALLREDUCE}) {
+    for (const auto collective : {TUTTI_REDUCE, TUTTI_ALLREDUCE, TUTTI_SCAN, TUTTI_EXSCAN}) {
         auto shape = shape_of(collective, 8, 8);
         shape.has_multicast = collective == TUTTI_ALLREDUCE;
         const auto choice = choose(shape);
@@ -359,16 +362,93 @@ TEST_F(Choosing, WithoutARuleTheHostRuns) {
               "no rule can run this bcast, and there is no MPI below Tutti");
 }
 
+// Few rounds, then few bytes; between them trees, if chains are long.
+TEST_F(Choosing, BuiltInScans) {
+    const auto named = [&](uint64_t bytes, uint32_t ranks) {
+        hosts_ = ranks;
+        const std::string scan = name(choose(shape_of(TUTTI_SCAN, bytes, ranks)));
+        EXPECT_EQ(name(choose(shape_of(TUTTI_EXSCAN, bytes, ranks))), scan);
+        return scan;
+    };
+    for (const uint32_t ranks : {2u, 16u, 256u}) {
+        EXPECT_EQ(named(8, ranks), "doubling");
+        EXPECT_EQ(named(64 << 20, ranks), "chain");
+    }
+    EXPECT_EQ(named(16 << 10, 4), "chain");
+    EXPECT_EQ(named(16 << 10, 16), "doubling");
+    EXPECT_EQ(named(32 << 10, 16), "chain");
+    EXPECT_EQ(named(32 << 10, 32), "tree");
+    EXPECT_EQ(named(64 << 10, 32), "chain");
+    EXPECT_EQ(named(64 << 10, 64), "tree");
+    EXPECT_EQ(named(512 << 10, 256), "tree");
+}
+
+// Short vectors of hosts with several ranks, which take part by themselves.
+TEST_F(Choosing, BuiltInScansOfFatHosts) {
+    const auto named = [&](uint64_t bytes, uint32_t hosts, uint32_t ranks_per_host) {
+        hosts_ = hosts;
+        return name(choose(shape_of(TUTTI_SCAN, bytes, hosts * ranks_per_host)));
+    };
+    EXPECT_EQ(named(256, 16, 8), "doubling");
+    EXPECT_EQ(named(512, 16, 8), "tree");
+    EXPECT_EQ(named(1024, 16, 4), "doubling");
+    EXPECT_EQ(named(2048, 16, 4), "tree");
+    EXPECT_EQ(named(512, 4, 8), "chain");
+    EXPECT_EQ(named(256, 4, 8), "doubling");
+}
+
+TEST_F(Choosing, AlltoallCombinesShortBlocksAmongManyHosts) {
+    struct Expected {
+        uint32_t ranks;
+        uint32_t hosts;
+        uint64_t bytes;
+        const char* algorithm;
+        uint32_t fan_in;
+        bool flat;
+    };
+    for (const Expected& one :
+         {Expected{8, 8, 8, "linear", 0, false}, Expected{16, 16, 512, "bruck", 4, false},
+          Expected{16, 16, 513, "linear", 0, true}, Expected{64, 64, 1024, "bruck", 8, false},
+          Expected{256, 256, 8, "bruck", 16, false}, Expected{64, 64, 8192, "linear", 2, true},
+          Expected{64, 16, 8, "bruck", 4, false}, Expected{128, 32, 32, "bruck", 8, false},
+          Expected{32, 8, 8, "linear", 0, false}, Expected{64, 16, 512, "linear", 0, false},
+          Expected{64, 16, 1024, "linear", 0, true}, Expected{128, 16, 257, "linear", 0, true},
+          Expected{17, 16, 8, "linear", 0, false}, Expected{256, 16, 8, "linear", 0, false},
+          Expected{64, 16, 65536, "linear", 2, true}}) {
+        hosts_ = one.hosts;
+        const auto choice = choose(shape_of(TUTTI_ALLTOALL, one.bytes, one.ranks), "");
+        ASSERT_TRUE(choice) << choice.error().message;
+        SCOPED_TRACE(testing::Message() << one.ranks << " ranks on " << one.hosts << " hosts, "
+                                        << one.bytes << " bytes");
+        EXPECT_EQ(choice.value().algorithm->name, one.algorithm);
+        EXPECT_EQ(choice.value().tuning.fan_in, one.fan_in);
+        EXPECT_EQ(choice.value().tuning.flat, one.flat);
+    }
+}
+
+// Hosts whose ranks are not consecutive have no leaders.
+TEST_F(Choosing, AlltoallOfRanksThatAreDealtToHosts) {
+    is_dealt_ = true;
+    hosts_ = 16;
+    for (const uint64_t bytes : {uint64_t{8}, uint64_t{512}}) {
+        const auto choice = choose(shape_of(TUTTI_ALLTOALL, bytes, 64), "");
+        ASSERT_TRUE(choice) << choice.error().message;
+        EXPECT_EQ(choice.value().algorithm->name, "bruck");
+        EXPECT_TRUE(choice.value().tuning.flat);
+    }
+}
+
 // Whatever is called, the built-in rules have an answer that runs without a host MPI.
 TEST_F(Choosing, TheBuiltInRulesKnowEveryCall) {
     for (uint32_t one = 0; one < TUTTI_COLLECTIVE_COUNT; ++one) {
         for (const uint32_t ranks : {2u, 3u, 8u, 16u, 33u, 100u, 4096u}) {
             for (const uint64_t bytes : {0ull, 8ull, 4096ull, 65536ull, 1ull << 20, 1ull << 28}) {
-                for (const uint32_t kind : {0u, 1u, 2u, 3u}) {
-                    hosts_ = ranks;
+                for (const uint32_t kind : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u}) {
+                    is_dealt_ = kind / 4 == 1;
+                    hosts_ = is_dealt_ ? std::max(2u, (ranks + 2) / 3) : ranks;
                     auto shape = shape_of(static_cast<tutti_collective>(one), bytes, ranks);
                     shape.is_commutative = kind % 2 == 0;
-                    shape.has_multicast = kind / 2 == 0;
+                    shape.has_multicast = kind / 2 % 2 == 0;
                     const auto choice = choose(shape, "");
                     ASSERT_TRUE(choice) << choice.error().message << " " << ranks << " " << bytes;
                     EXPECT_EQ(choice.value().runs, Runs::kPlan);

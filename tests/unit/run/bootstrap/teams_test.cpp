@@ -228,11 +228,10 @@ TEST(Teams, LargeVectors) {
     const ContextPtr context = make_context({});
     for (int kind = TUTTI_BCAST; kind < TUTTI_COLLECTIVE_COUNT; ++kind) {
         const auto collective = static_cast<tutti_collective>(kind);
-        const bool has_blocks = collective == TUTTI_GATHER || collective == TUTTI_SCATTER ||
-                                collective == TUTTI_ALLGATHER ||
-                                collective == TUTTI_REDUCE_SCATTER_BLOCK;
         const Exchange exchange(
-            {collective, 0, (has_blocks ? size_t{32} : size_t{64}) << 20, Fold::kXorU64, 3}, 2);
+            {collective, 0, (has_blocks(collective) ? size_t{32} : size_t{64}) << 20, Fold::kXorU64,
+             3},
+            2);
         run_crew(context.get(), 2, [&](uint32_t rank, tutti_team* team) {
             const tutti_call call = exchange.call(rank);
             ASSERT_EQ(tutti_run(team, &call), TUTTI_OK);

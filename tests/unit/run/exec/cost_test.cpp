@@ -48,21 +48,21 @@ namespace {
 
 using topo::Placement;
 
-// Two ends of a wire in memory made beforehand.
+// Messages between ranks, in memory made beforehand.
 class Wire {
   public:
     class End final : public transport::Transport {
       public:
-        End(Wire& wire, size_t index) : wire_(wire), index_(index) {}
-        void send(uint32_t, const transport::MessageId& id, const std::byte* data, size_t bytes,
+        End(Wire& wire, uint32_t rank) : wire_(wire), rank_(rank) {}
+        void send(uint32_t to, const transport::MessageId& id, const std::byte* data, size_t bytes,
                   transport::Ticket& ticket) override {
-            wire_.post(wire_.sends_[index_], {id, const_cast<std::byte*>(data), bytes, &ticket});
-            wire_.match(index_);
+            post(wire_.sends_, {rank_, to, id, const_cast<std::byte*>(data), bytes, &ticket});
+            wire_.match();
         }
-        void recv(uint32_t, const transport::MessageId& id, std::byte* data, size_t bytes,
+        void recv(uint32_t from, const transport::MessageId& id, std::byte* data, size_t bytes,
                   transport::Ticket& ticket) override {
-            wire_.post(wire_.recvs_[1 - index_], {id, data, bytes, &ticket});
-            wire_.match(1 - index_);
+            post(wire_.recvs_, {from, rank_, id, data, bytes, &ticket});
+            wire_.match();
         }
         [[nodiscard]] bool can_withdraw_receives() const override { return true; }
         [[nodiscard]] transport::State withdraw_receive(uint32_t, const transport::MessageId&,
@@ -72,7 +72,7 @@ class Wire {
             return transport::State::kDone;
         }
         void cancel(transport::Ticket& ticket) override {
-            Side& recvs = wire_.recvs_[1 - index_];
+            Side& recvs = wire_.recvs_;
             for (size_t i = 0; i < recvs.count; ++i) {
                 if (recvs.posted[i].ticket == &ticket)
                     recvs.posted[i--] = recvs.posted[--recvs.count];
@@ -83,18 +83,23 @@ class Wire {
 
       private:
         Wire& wire_;
-        size_t index_;
+        uint32_t rank_;
     };
 
   private:
     struct Posted {
+        uint32_t from = 0;
+        uint32_t to = 0;
         transport::MessageId id;
         std::byte* data = nullptr;
         size_t bytes = 0;
         transport::Ticket* ticket = nullptr;
+        [[nodiscard]] bool meets(const Posted& other) const {
+            return from == other.from && to == other.to && id == other.id;
+        }
     };
     struct Side {
-        std::array<Posted, 256> posted;
+        std::array<Posted, 1024> posted;
         size_t count = 0;
     };
 
@@ -102,27 +107,24 @@ class Wire {
         posted.ticket->state = transport::State::kPending;
         side.posted[side.count++] = posted;
     }
-    // What index sends with what the other end wants.
-    void match(size_t index) {
-        Side& sends = sends_[index];
-        Side& recvs = recvs_[index];
-        for (size_t i = 0; i < sends.count; ++i) {
-            for (size_t j = 0; j < recvs.count; ++j) {
-                Posted& from = sends.posted[i];
-                Posted& to = recvs.posted[j];
-                if (!(from.id == to.id)) continue;
+    void match() {
+        for (size_t i = 0; i < sends_.count; ++i) {
+            for (size_t j = 0; j < recvs_.count; ++j) {
+                Posted& from = sends_.posted[i];
+                Posted& to = recvs_.posted[j];
+                if (!from.meets(to)) continue;
                 if (from.bytes > 0) std::memcpy(to.data, from.data, from.bytes);
                 from.ticket->state = to.ticket->state = transport::State::kDone;
-                from = sends.posted[--sends.count];
-                to = recvs.posted[--recvs.count];
+                from = sends_.posted[--sends_.count];
+                to = recvs_.posted[--recvs_.count];
                 --i;
                 break;
             }
         }
     }
 
-    std::array<Side, 2> sends_;  // by sender
-    std::array<Side, 2> recvs_;  // by sender, too
+    Side sends_;
+    Side recvs_;
 };
 
 TEST(ExecutorCost, TheCounterCounts) {
@@ -135,13 +137,13 @@ TEST(ExecutorCost, TheCounterCounts) {
     EXPECT_EQ(allocations, 2u);
 }
 
-// Two nodes of two ranks each; one network leader a node, so that a wire with two ends is enough.
+// Two nodes of two ranks each.
 TEST(ExecutorCost, CallsAllocateNothing) {
     if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer has its own malloc";
     const Placement placement = Placement::blocks(4, 2);
     const algo::Tuning tuning{1000, 0, 0, 0, false};
     Wire wire;
-    Wire::End ends[2] = {{wire, 0}, {wire, 1}};
+    Wire::End ends[4] = {{wire, 0}, {wire, 1}, {wire, 2}, {wire, 3}};
     const simulate::SimSlice slices[2] = {{2, 1024}, {2, 1024}};
     simulate::SimTeam team;
     team.chunk_bytes = 1024;
@@ -155,7 +157,7 @@ TEST(ExecutorCost, CallsAllocateNothing) {
     for (uint32_t rank = 0; rank < 4; ++rank) {
         routes.emplace_back(bus, rank);
         executors.push_back(
-            std::make_unique<exec::Executor>(&nodes[rank], ends[rank / 2], &routes.back()));
+            std::make_unique<exec::Executor>(&nodes[rank], ends[rank], &routes.back()));
     }
     uint32_t call = 0;
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
@@ -165,7 +167,7 @@ TEST(ExecutorCost, CallsAllocateNothing) {
         shape.bytes = algorithm.collective == TUTTI_BARRIER ? 0 : 6000;
         shape.element_bytes = 4;
         shape.has_multicast = true;
-        // Of all ranks, for which a wire is too little: see MeetingsAllocateNothing.
+        // See MeetingsAllocateNothing.
         if (algorithm.follows_arrival && algorithm.has_multicast) continue;
         if (!algo::plan_obstacle(algorithm, shape, placement, tuning).empty()) continue;
         std::vector<std::unique_ptr<sched::Program>> programs;

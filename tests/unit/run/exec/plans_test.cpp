@@ -115,32 +115,24 @@ class Run {
     // Buffers as plan/sched/program.h has them; garbage where nothing is significant yet.
     void fill(uint32_t rank, Place& place) {
         const size_t n = elements();
-        const size_t all = n * placement_.ranks();
+        const uint32_t ranks = placement_.ranks();
         const tutti_collective what = shape_.collective;
-        const bool blocks_in = what == TUTTI_SCATTER || what == TUTTI_REDUCE_SCATTER_BLOCK;
-        const bool blocks_out = what == TUTTI_GATHER || what == TUTTI_ALLGATHER;
-        place.input.assign(blocks_in ? all : n, {});
-        place.output.assign(blocks_out ? all : n, {9, 9});
+        const Collective& row = facts(what);
+        place.input.assign(n * (row.input.holds == Holds::kAll ? ranks : 1), {});
+        place.output.assign(n * (row.output.holds == Holds::kAll ? ranks : 1), {9, 9});
         for (size_t i = 0; i < place.input.size(); ++i) place.input[i] = value(rank, i);
         place.original = place.input;
-        place.in = place.input.data();
-        place.out = place.output.data();
-        const bool has_in = what != TUTTI_BCAST && (what != TUTTI_SCATTER || is_root(rank));
-        const bool has_out = (what != TUTTI_REDUCE && what != TUTTI_GATHER) || is_root(rank);
         if (what == TUTTI_BCAST && is_root(rank)) place.output = place.input;
-        place.out = place.output.data();
-        if (!has_in) place.in = nullptr;
-        if (!has_out) place.out = nullptr;
-        if (!case_.in_place || !has_in || !has_out) return;
-        if (what == TUTTI_SCATTER) {
-            place.out = place.input.data() + rank * n;
+        const bool has_in = input_blocks(what, rank, shape_.root, ranks) > 0;
+        const bool has_out = output_blocks(what, rank, shape_.root, ranks) > 0;
+        place.in = has_in ? place.input.data() : nullptr;
+        place.out = has_out ? place.output.data() : nullptr;
+        if (!case_.in_place || !may_be_in_place(what, rank, shape_.root)) return;
+        const size_t at = row.inner_at == InnerAt::kOwnBlock ? rank * n : 0;
+        if (row.in_place == InPlace::kOutputInInput) {
+            place.out = place.input.data() + at;
             return;
         }
-        if (what == TUTTI_REDUCE_SCATTER_BLOCK) {
-            place.out = place.input.data();
-            return;
-        }
-        const size_t at = blocks_out ? rank * n : 0;
         std::copy(place.input.begin(), place.input.end(),
                   place.output.begin() + static_cast<ptrdiff_t>(at));
         place.in = place.output.data() + at;
@@ -191,29 +183,17 @@ class Run {
         }
     }
 
-    [[nodiscard]] Affine folded(size_t i) const {
-        Affine sum = value(0, i);
-        for (uint32_t rank = 1; rank < placement_.ranks(); ++rank) {
-            const Affine next = value(rank, i);
+    [[nodiscard]] Affine expected(uint32_t rank, size_t i) const {
+        const size_t n = elements();
+        const Origin from = origin(shape_.collective, rank, shape_.root, placement_.ranks(),
+                                   static_cast<uint32_t>(i / n));
+        const size_t at = from.block * n + i % n;
+        Affine sum = value(from.first, at);
+        for (uint32_t of = from.first + 1; of <= from.last; ++of) {
+            const Affine next = value(of, at);
             sum = shape_.is_commutative ? Affine{sum.a + next.a, sum.b + next.b} : then(sum, next);
         }
         return sum;
-    }
-    [[nodiscard]] Affine expected(uint32_t rank, size_t i) const {
-        const size_t n = elements();
-        switch (shape_.collective) {
-            case TUTTI_BCAST:
-                return value(shape_.root, i);
-            case TUTTI_SCATTER:
-                return value(shape_.root, rank * n + i);
-            case TUTTI_GATHER:
-            case TUTTI_ALLGATHER:
-                return value(static_cast<uint32_t>(i / n), i % n);
-            case TUTTI_REDUCE_SCATTER_BLOCK:
-                return folded(rank * n + i);
-            default:
-                return folded(i);
-        }
     }
     void compare() const {
         if (shape_.collective == TUTTI_BARRIER) return;

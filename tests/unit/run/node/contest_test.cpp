@@ -72,7 +72,8 @@ TEST(Contest, IsAboutLongCallsWhoseSizesAgree) {
     EXPECT_FALSE(Contest::is_about(call_of(TUTTI_REDUCE, kMiB), 4));
     EXPECT_TRUE(Contest::is_about(call_of(TUTTI_SCATTER, kMiB), 100));
     EXPECT_FALSE(Contest::is_about(call_of(TUTTI_SCATTER, kMiB - 1), 100));
-    for (const auto collective : {TUTTI_GATHER, TUTTI_REDUCE_SCATTER_BLOCK}) {
+    EXPECT_TRUE(Contest::is_about(call_of(TUTTI_ALLTOALL, kMiB), 100));
+    for (const auto collective : {TUTTI_GATHER, TUTTI_REDUCE_SCATTER_BLOCK, TUTTI_SCAN}) {
         EXPECT_FALSE(Contest::is_about(call_of(collective, kMiB), 2));
     }
 }

@@ -83,6 +83,9 @@ TEST(NodeAlgorithms, HaveNames) {
     EXPECT_EQ(names(TUTTI_SCATTER), " small pipeline single");
     EXPECT_EQ(names(TUTTI_ALLGATHER), " small pipeline single");
     EXPECT_EQ(names(TUTTI_REDUCE_SCATTER_BLOCK), " small split");
+    EXPECT_EQ(names(TUTTI_ALLTOALL), " small pipeline single");
+    EXPECT_EQ(names(TUTTI_SCAN), " small chain");
+    EXPECT_EQ(names(TUTTI_EXSCAN), " small chain");
     for (int i = 0; i < TUTTI_COLLECTIVE_COUNT; ++i) {
         const auto collective = static_cast<tutti_collective>(i);
         for (const Algorithm* one : algorithms(collective)) {
@@ -114,6 +117,12 @@ TEST(NodeAlgorithms, AreChosenBySizeAndTeam) {
     EXPECT_EQ(chosen_name(TUTTI_REDUCE_SCATTER_BLOCK, 256, {.is_flat = false}), "small");
     EXPECT_EQ(chosen_name(TUTTI_REDUCE_SCATTER_BLOCK, 264), "split");
     EXPECT_EQ(chosen_name(TUTTI_REDUCE_SCATTER_BLOCK, 1032), "split");
+    EXPECT_EQ(chosen_name(TUTTI_ALLTOALL, 341, {.is_flat = false}), "small");
+    EXPECT_EQ(chosen_name(TUTTI_ALLTOALL, 342), "pipeline");
+    for (const auto one : {TUTTI_SCAN, TUTTI_EXSCAN}) {
+        EXPECT_EQ(chosen_name(one, 1024, {.is_flat = false}), "small");
+        EXPECT_EQ(chosen_name(one, 1032), "chain");
+    }
     EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 8, {.ranks = 1}), "alone");
 }
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Alltoall in p - 1 rounds, in each of which every rank sends one block and receives one.
+//
+// Source: Thakur, Rabenseifner, Gropp 2005, "Optimization of collective communication operations
+// in MPICH", doi:10.1177/1094342005051521, section "All-to-all", long messages. Letters: p ranks,
+// r own rank, n bytes of a block, i the number of the round from 1 on.
+//
+// Where p is a power of two, r exchanges with r XOR i. Otherwise, and wherever participants stand
+// along the switches, it sends to r + i and receives from r - i, modulo p. The participants below a
+// switch are neighbours there: of m of them min(i, m, p - i, p - m) send out in round i. So in
+// every round the largest subtree loads its link most, and in all rounds together each link carries
+// its m (p - m) blocks, the least.
+//
+// Differs from the paper: a receive is posted a round early, so that no message comes unexpected.
+//
+// Example, p = 4, what rank 1 does: with 0, with 3, with 2
+//          p = 5, what rank 1 does: to 2 and from 0; to 3 and from 4; to 4 and from 3; to 0 and
+//                                   from 2
+//
+// Blocks longer than Tuning::segment_bytes (otherwise 1 GiB) go in pieces, up to kPiecesAtOnce in
+// a round.
+//
+// Invariants (checked in lab/check/prove.cpp and the property test):
+//   I1  a rank sends nothing before all of the round before it is complete
+#include "plan/algo/algorithms.h"
+
+namespace tutti::algo {
+namespace {
+
+// Pieces of a block in a round, as many as the ring has.
+constexpr uint64_t kPiecesAtOnce = 16;
+static_assert(2 * kPiecesAtOnce < sched::kRoundOpsMax);
+
+class AlltoallPairwise final : public Program {
+  public:
+    AlltoallPairwise(const Shape& shape, Rank rank, const Tuning& tuning)
+        : shape_(shape),
+          p_(shape.ranks),
+          r_(rank),
+          piece_(message_bytes(tuning)),
+          pieces_((shape.pair_bytes_max(rank) + piece_ - 1) / piece_) {}
+
+    static constexpr std::string_view kName = "pairwise";
+    [[nodiscard]] std::string_view name() const override { return kName; }
+    [[nodiscard]] sched::Extent extent() const override {
+        if (shape_.bytes == 0) return {1, 1, 0, 0};
+        return {1, 1, std::max<uint64_t>(1, (p_ - 1) * rounds_of_block()), 0};
+    }
+    void read(uint64_t, uint64_t round, sched::Round& out) const override {
+        out.clear();
+        if (p_ > 1) {
+            const uint64_t i = 1 + round / rounds_of_block();
+            const uint64_t first = round % rounds_of_block() * kPiecesAtOnce;
+            const uint64_t end = std::min(first + kPiecesAtOnce, pieces_);
+            const Rank from = is_paired() ? partner(i) : static_cast<Rank>((r_ + p_ - i) % p_);
+            const Rank to = is_paired() ? partner(i) : static_cast<Rank>((r_ + i) % p_);
+            for (uint64_t j = first; j < end; ++j) {
+                const Stretch part = piece_of(from, j);
+                if (part.bytes == 0) break;
+                out.add(sched::recv(from, static_cast<uint32_t>(j),
+                                    sched::output(part.offset, part.bytes), sched::kAfterNone));
+            }
+            for (uint64_t j = first; j < end; ++j) {
+                const Stretch part = piece_of(to, j);
+                if (part.bytes == 0) break;
+                out.add(sched::send(to, static_cast<uint32_t>(j),
+                                    sched::input(part.offset, part.bytes)));
+            }
+        }
+        if (round == 0) {
+            const Stretch own{shape_.pair_offset(r_, r_), shape_.pair_bytes(r_, r_)};
+            out.add(sched::copy(sched::output(own.offset, own.bytes),
+                                sched::input(own.offset, own.bytes)));
+        }
+    }
+
+  private:
+    [[nodiscard]] uint64_t rounds_of_block() const {
+        return (pieces_ + kPiecesAtOnce - 1) / kPiecesAtOnce;
+    }
+    [[nodiscard]] bool is_paired() const {
+        return std::has_single_bit(p_) && shape_.switches == nullptr;
+    }
+    [[nodiscard]] Rank partner(uint64_t i) const { return static_cast<Rank>(r_ ^ i); }
+    // Of the block for or from participant q; empty behind its end.
+    [[nodiscard]] Stretch piece_of(Rank q, uint64_t j) const {
+        const uint64_t begin = std::min(j * piece_, shape_.pair_bytes(r_, q));
+        return {shape_.pair_offset(r_, q) + begin,
+                std::min(piece_, shape_.pair_bytes(r_, q) - begin)};
+    }
+
+    Shape shape_;
+    uint64_t p_;
+    Rank r_;
+    uint64_t piece_;
+    uint64_t pieces_;  // of the longest block
+};
+
+}  // namespace
+
+Algorithm alltoall_pairwise() {
+    return {.name = AlltoallPairwise::kName,
+            .collective = TUTTI_ALLTOALL,
+            .summary = "p - 1 rounds, a partner a round",
+            .make = make<AlltoallPairwise>,
+            .steps = passing_steps,
+            .has_single_blocks = true,
+            .has_pieces = true};
+}
+
+}  // namespace tutti::algo

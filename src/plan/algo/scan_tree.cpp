@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Scan up and down a binary tree in the order of ranks: see scan_tree.h.
+#include "plan/algo/scan_tree.h"
+
+namespace tutti::algo {
+
+Algorithm scan_tree() {
+    return {.name = ScanTree::kName,
+            .collective = TUTTI_SCAN,
+            .summary = "segments up and down a binary tree",
+            .make = [](const Shape& shape, Rank rank, const Tuning&) -> std::unique_ptr<Program> {
+                return std::make_unique<ScanTree>(shape, rank, false);
+            },
+            .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
+                return shape.ranks == 1 ? 0 : ScanTree::areas(false) * align_up(shape.bytes);
+            },
+            .steps = scan_tree_steps,
+            .segment_bytes = kChainSegment,
+            .lanes_in_flight = kReturningLanes};
+}
+
+}  // namespace tutti::algo
