@@ -140,4 +140,4 @@ def test_ulfm(mpi, hosts):
     if BARE:
         return
     assert outcome.report.calls("tutti") == 0, outcome.report.rows
-    assert outcome.report.reasons() == {"fault tolerance (ULFM) is on", "not taken over yet"}
+    assert outcome.report.reasons() == {"fault tolerance (ULFM) is on"}
