@@ -47,12 +47,6 @@ constexpr Stretch piece(const Shape& shape, uint64_t i) {
     return {begin, end - begin};
 }
 
-// Of the messages into which blocks are cut, at most.
-constexpr uint64_t message_bytes(const Tuning& tuning) {
-    return tuning.segment_bytes == 0 ? sched::kBlockBytesMax
-                                     : std::min(tuning.segment_bytes, sched::kBlockBytesMax);
-}
-
 // Algorithm::make of a class that is made from (shape, rank, tuning) or (shape, rank).
 template <class T>
 std::unique_ptr<Program> make(const Shape& shape, Rank rank, const Tuning& tuning) {

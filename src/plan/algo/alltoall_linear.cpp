@@ -24,7 +24,7 @@
 //   I1  no operation depends on another, so that nobody waits for a rank that is late but for its
 //       own blocks, and those of the two rounds
 //   I2  a round has at most kRoundOpsMax operations, however large fan_in is
-#include "plan/algo/algorithms.h"
+#include "plan/algo/alltoall_pieces.h"
 
 namespace tutti::algo {
 namespace {
@@ -40,26 +40,21 @@ uint64_t rounds_of_piece(uint64_t p, uint64_t f) { return (p - 1 + f - 1) / f; }
 class AlltoallLinear final : public Program {
   public:
     AlltoallLinear(const Shape& shape, Rank rank, const Tuning& tuning)
-        : shape_(shape),
+        : n_(shape.bytes),
           p_(shape.ranks),
           r_(rank),
           f_(at_once(tuning)),
-          piece_(message_bytes(tuning)) {}
+          pieces_(shape, rank, tuning) {}
 
     static constexpr std::string_view kName = "linear";
     [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
-        if (shape_.bytes == 0) return {1, 1, 0, 0};
-        const uint64_t pieces = (shape_.pair_bytes_max(r_) + piece_ - 1) / piece_;
-        return {1, 1, std::max<uint64_t>(1, pieces * rounds_of_piece(p_, f_)), 0};
+        if (n_ == 0) return {1, 1, 0, 0};
+        return {1, 1, std::max<uint64_t>(1, pieces_.count() * rounds_of_piece(p_, f_)), 0};
     }
     void read(uint64_t, uint64_t round, sched::Round& out) const override {
         out.clear();
-        if (round == 0) {
-            const Stretch own{shape_.pair_offset(r_, r_), shape_.pair_bytes(r_, r_)};
-            out.add(sched::copy(sched::output(own.offset, own.bytes),
-                                sched::input(own.offset, own.bytes)));
-        }
+        if (round == 0) out.add(pieces_.copy_own());
         if (p_ == 1) return;
         const uint64_t piece = round / rounds_of_piece(p_, f_);
         const uint64_t first = 1 + round % rounds_of_piece(p_, f_) * f_;
@@ -67,14 +62,14 @@ class AlltoallLinear final : public Program {
         const auto message = static_cast<uint32_t>(piece);
         for (uint64_t i = first; i < end; ++i) {
             const auto from = static_cast<Rank>((r_ + p_ - i) % p_);
-            const Stretch part = part_of(from, piece);
+            const Stretch part = pieces_.piece(from, piece);
             if (part.bytes == 0) continue;
             out.add(sched::recv(from, message, sched::output(part.offset, part.bytes),
                                 sched::kAfterNone));
         }
         for (uint64_t i = first; i < end; ++i) {
             const auto to = static_cast<Rank>((r_ + i) % p_);
-            const Stretch part = part_of(to, piece);
+            const Stretch part = pieces_.piece(to, piece);
             if (part.bytes == 0) continue;
             out.add(
                 sched::send(to, message, sched::input(part.offset, part.bytes), sched::kAfterNone));
@@ -82,18 +77,11 @@ class AlltoallLinear final : public Program {
     }
 
   private:
-    // Of the block for or from participant q; empty behind its end.
-    [[nodiscard]] Stretch part_of(Rank q, uint64_t piece) const {
-        const uint64_t begin = std::min(piece * piece_, shape_.pair_bytes(r_, q));
-        return {shape_.pair_offset(r_, q) + begin,
-                std::min(piece_, shape_.pair_bytes(r_, q) - begin)};
-    }
-
-    Shape shape_;
+    uint64_t n_;
     uint64_t p_;
     Rank r_;
     uint32_t f_;
-    uint64_t piece_;
+    AlltoallPieces pieces_;
 };
 
 }  // namespace

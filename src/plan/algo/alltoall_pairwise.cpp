@@ -22,7 +22,7 @@
 //
 // Invariants (checked in lab/check/prove.cpp and the property test):
 //   I1  a rank sends nothing before all of the round before it is complete
-#include "plan/algo/algorithms.h"
+#include "plan/algo/alltoall_pieces.h"
 
 namespace tutti::algo {
 namespace {
@@ -34,16 +34,16 @@ static_assert(2 * kPiecesAtOnce < sched::kRoundOpsMax);
 class AlltoallPairwise final : public Program {
   public:
     AlltoallPairwise(const Shape& shape, Rank rank, const Tuning& tuning)
-        : shape_(shape),
+        : n_(shape.bytes),
           p_(shape.ranks),
           r_(rank),
-          piece_(message_bytes(tuning)),
-          pieces_((shape.pair_bytes_max(rank) + piece_ - 1) / piece_) {}
+          is_paired_(std::has_single_bit(p_) && shape.switches == nullptr),
+          pieces_(shape, rank, tuning) {}
 
     static constexpr std::string_view kName = "pairwise";
     [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
-        if (shape_.bytes == 0) return {1, 1, 0, 0};
+        if (n_ == 0) return {1, 1, 0, 0};
         return {1, 1, std::max<uint64_t>(1, (p_ - 1) * rounds_of_block()), 0};
     }
     void read(uint64_t, uint64_t round, sched::Round& out) const override {
@@ -51,49 +51,36 @@ class AlltoallPairwise final : public Program {
         if (p_ > 1) {
             const uint64_t i = 1 + round / rounds_of_block();
             const uint64_t first = round % rounds_of_block() * kPiecesAtOnce;
-            const uint64_t end = std::min(first + kPiecesAtOnce, pieces_);
-            const Rank from = is_paired() ? partner(i) : static_cast<Rank>((r_ + p_ - i) % p_);
-            const Rank to = is_paired() ? partner(i) : static_cast<Rank>((r_ + i) % p_);
+            const uint64_t end = std::min(first + kPiecesAtOnce, pieces_.count());
+            const Rank from = is_paired_ ? partner(i) : static_cast<Rank>((r_ + p_ - i) % p_);
+            const Rank to = is_paired_ ? partner(i) : static_cast<Rank>((r_ + i) % p_);
             for (uint64_t j = first; j < end; ++j) {
-                const Stretch part = piece_of(from, j);
+                const Stretch part = pieces_.piece(from, j);
                 if (part.bytes == 0) break;
                 out.add(sched::recv(from, static_cast<uint32_t>(j),
                                     sched::output(part.offset, part.bytes), sched::kAfterNone));
             }
             for (uint64_t j = first; j < end; ++j) {
-                const Stretch part = piece_of(to, j);
+                const Stretch part = pieces_.piece(to, j);
                 if (part.bytes == 0) break;
                 out.add(sched::send(to, static_cast<uint32_t>(j),
                                     sched::input(part.offset, part.bytes)));
             }
         }
-        if (round == 0) {
-            const Stretch own{shape_.pair_offset(r_, r_), shape_.pair_bytes(r_, r_)};
-            out.add(sched::copy(sched::output(own.offset, own.bytes),
-                                sched::input(own.offset, own.bytes)));
-        }
+        if (round == 0) out.add(pieces_.copy_own());
     }
 
   private:
     [[nodiscard]] uint64_t rounds_of_block() const {
-        return (pieces_ + kPiecesAtOnce - 1) / kPiecesAtOnce;
-    }
-    [[nodiscard]] bool is_paired() const {
-        return std::has_single_bit(p_) && shape_.switches == nullptr;
+        return (pieces_.count() + kPiecesAtOnce - 1) / kPiecesAtOnce;
     }
     [[nodiscard]] Rank partner(uint64_t i) const { return static_cast<Rank>(r_ ^ i); }
-    // Of the block for or from participant q; empty behind its end.
-    [[nodiscard]] Stretch piece_of(Rank q, uint64_t j) const {
-        const uint64_t begin = std::min(j * piece_, shape_.pair_bytes(r_, q));
-        return {shape_.pair_offset(r_, q) + begin,
-                std::min(piece_, shape_.pair_bytes(r_, q) - begin)};
-    }
 
-    Shape shape_;
+    uint64_t n_;
     uint64_t p_;
     Rank r_;
-    uint64_t piece_;
-    uint64_t pieces_;  // of the longest block
+    bool is_paired_;
+    AlltoallPieces pieces_;
 };
 
 }  // namespace
