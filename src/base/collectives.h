@@ -163,7 +163,7 @@ constexpr bool is_between_all(const Collective& c) {
 // One vector, which may be cut anywhere between elements.
 constexpr bool is_vector(const Collective& c) { return has_data(c) && !has_blocks(c); }
 
-// Who gives has a block for each receiver, so that no two of these read the same.
+// The giver has a block for each receiver: no two receivers read the same bytes.
 constexpr bool is_dealt(const Collective& c) {
     return c.input.holds == Holds::kAll && !is_reduction(c);
 }

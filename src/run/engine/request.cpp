@@ -53,7 +53,8 @@ tutti_status describe(const tutti_call& call, uint32_t ranks, node::Isa isa, Req
         target.reducer.user_fn = nullptr;
         target.is_whole = call.element_bytes > 0;
         // The embedder copies, as no schedule is right in place (base/collectives.h).
-        if (call.collective == TUTTI_ALLTOALL && call.send == TUTTI_IN_PLACE) {
+        const bool is_marked = call.send == TUTTI_IN_PLACE;
+        if (is_marked && facts(call.collective).in_place == InPlace::kCopied) {
             return TUTTI_ERR_ARGUMENT;
         }
     }

@@ -200,6 +200,13 @@ inline void note_chunks(Team& team, const Op& op) {
         op.note, std::memory_order_relaxed);
 }
 
+// The next round of this rank stands in its chunk; of the first one the note goes in front.
+inline void publish_round(Team& team, Op& op) {
+    if (op.posted == 0) note_chunks(team, op);
+    ++op.posted;
+    publish(team, op.events + op.posted);
+}
+
 // Whether chunk `index`, whose turn it is, has a place: in a ring always. Blocks the rank's call
 // for good where that is lost. reader: the only one who will read it; kNoRank: some will.
 bool place_chunk(Team& team, Op& op, uint64_t index, Rank reader);
@@ -376,8 +383,8 @@ bool place_own_piece(const Team& team, Op& op, std::byte* block, const std::byte
 const std::byte* given(const Team& team, const Op& op);
 // Of a rank that is its own giver; nullptr: its block is in its place already.
 const std::byte* given_to_itself(const Team& team, const Op& op);
-// The next piece of what is given() into the own ring, or one for each of the others. Where
-// may_post().
+// Writes the next piece of what given() names into this rank's ring; in a scatter or alltoall, one
+// piece for each other rank. Only where may_post().
 void post_round(Team& team, Op& op);
 // The piece for this rank in the current round of what `giver` has put into its ring.
 const std::byte* piece_of(const Team& team, const Op& op, Rank giver);

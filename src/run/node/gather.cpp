@@ -60,17 +60,10 @@ void write_dealt(Team& team, const Op& op, std::byte* chunk) {
 }  // namespace
 
 const std::byte* given(const Team& team, const Op& op) {
-    switch (op.call.collective) {
-        case TUTTI_BCAST:
-            return op.call.recv;
-        case TUTTI_ALLGATHER:
-            return op.call.block(team.rank);
-        case TUTTI_REDUCE:
-        case TUTTI_ALLREDUCE:
-            return op.call.vector();
-        default:
-            return op.call.send;
-    }
+    const Call& call = op.call;
+    if (call.collective == TUTTI_BCAST) return call.recv;
+    return buffers_of(call.collective, call.send, call.recv, team.rank, call.root, call.bytes)
+        .input;
 }
 
 const std::byte* given_to_itself(const Team& team, const Op& op) {
@@ -78,7 +71,6 @@ const std::byte* given_to_itself(const Team& team, const Op& op) {
 }
 
 void post_round(Team& team, Op& op) {
-    if (op.posted == 0) note_chunks(team, op);
     std::byte* const chunk = team.slice.chunk(team.rank, op.chunks + op.posted);
     if (is_dealt(op.call.collective)) {
         write_dealt(team, op, chunk);
@@ -86,8 +78,7 @@ void post_round(Team& team, Op& op) {
         copy_to_shared(way_of_piece(team, op), chunk, given(team, op) + op.posted * op.piece_bytes,
                        round_bytes(op, op.posted));
     }
-    ++op.posted;
-    publish(team, op.events + op.posted);
+    publish_round(team, op);
 }
 
 const std::byte* piece_of(const Team& team, const Op& op, Rank giver) {

@@ -84,10 +84,7 @@ Part part_of(const Team& team, const Op& op, uint64_t round) {
 }
 
 bool post_part(Team& team, Op& op) {
-    if (!all_consumed(team, reuse_target(team, op.chunks + op.posted))) return false;
-    if (op.posted == 0 && !may_note(team, op)) return false;
-    if (!has_place(team, op, op.chunks + op.posted)) return false;
-    if (op.posted == 0) note_chunks(team, op);
+    if (!may_post(team, op)) return false;
     const Part part = part_of(team, op, op.posted);
     std::byte* piece = team.slice.chunk(team.rank, op.chunks + op.posted);
     for (Rank rank = part.first; rank < part.end; ++rank, piece += op.piece_bytes) {
@@ -95,8 +92,7 @@ bool post_part(Team& team, Op& op) {
         copy_to_shared(team.tuning.way, piece,
                        op.call.vector() + rank * op.call.bytes + part.offset, part.bytes);
     }
-    ++op.posted;
-    publish(team, op.events + op.posted);
+    publish_round(team, op);
     return true;
 }
 

@@ -107,11 +107,7 @@ Step chain_scan(Team& team, Op& op) {
     } else {
         extend_prefix(team, op, team.slice.chunk(before, op.chunks + round), chunk, offset, bytes);
     }
-    if (hands_on) {
-        if (op.posted == 0) note_chunks(team, op);
-        ++op.posted;
-        publish(team, op.events + op.posted);
-    }
+    if (hands_on) publish_round(team, op);
     ++op.taken;
     if (op.taken == op.rounds) return finish_large(team, op);
     consume(team, op.chunks + op.taken);
