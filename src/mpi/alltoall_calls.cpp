@@ -9,6 +9,7 @@
 #include "mpi/buffers.h"
 #include "mpi/call.h"
 #include "mpi/collective_calls.h"
+#include "mpi/own_by_host.h"
 #include "mpi/passed_bytes.h"
 #include "mpi/run_call.h"
 #include "mpi/staging.h"
@@ -61,36 +62,23 @@ bool host_rejects(const Exchange& e, bool is_aliased) {
     return is_aliased && brand.rejects_own_block && e.send.given == e.recv.given;
 }
 
-// The sizes of both sides differ. The host moves this rank's own block, as it would in a call of
-// its own; what it says of a block that is too long is what the caller is told at last.
-class OddExchange final : public Preparation {
+// The sizes of both sides differ.
+class OddExchange final : public OwnByHost {
   public:
     OddExchange(const CommState& state, const BlocksArgs& a, const Exchange& e)
         : state_(state), a_(a), e_(e) {}
 
-    Unready before() override {
+  private:
+    int move() override {
         BlocksArgs own = a_;
         own.send = e_.send.block(state_.rank);
         own.recv = e_.recv.block(state_.rank);
-        moved_ = host_moves_own(own, host_alltoall);
-        is_moved_ = true;
-        return {};
+        return host_moves_own(own, host_alltoall);
     }
 
-    int after(int status) override {
-        if (status == abi::kSuccess && !is_moved_) static_cast<void>(before());  // of no bytes
-        return status;
-    }
-
-    // When all else is done.
-    [[nodiscard]] int ended(int status) const { return status == abi::kSuccess ? moved_ : status; }
-
-  private:
     const CommState& state_;
     const BlocksArgs& a_;
     const Exchange& e_;
-    bool is_moved_ = false;
-    int moved_ = abi::kSuccess;
 };
 
 // Packs and unpacks what has gaps, and copies what would be overwritten in place.
@@ -180,7 +168,7 @@ class AlltoallCall final : public Call {
     // What Verified leaves, then what came of a block that the host moved.
     Ended run() {
         const Ended ended = Call::run();
-        return ended && odd_ ? Ended(odd_->ended(*ended)) : ended;
+        return odd_ ? odd_->told(ended) : ended;
     }
 
   private:

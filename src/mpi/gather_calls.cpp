@@ -7,6 +7,7 @@
 #include "mpi/buffers.h"
 #include "mpi/call.h"
 #include "mpi/collective_calls.h"
+#include "mpi/own_by_host.h"
 #include "mpi/run_call.h"
 #include "mpi/staging.h"
 #include "mpi/verify.h"
@@ -164,40 +165,27 @@ Part part_of_all(Blocks& b, const BlocksKind& kind, const CommState& state) {
     return {&b.all, state.size, state.rank, b.has_one ? 0u : 1u, true};
 }
 
-// The rank's own block has another size than its place among all: nobody else has to do with that.
-// The host moves it, as it would in a call of its own, and the call goes on as one in place; what
-// the host says of a block that is too long is what the caller is told at last.
-class OddBlock final : public Preparation {
+// The rank's own block has another size than its place among all. The call goes on as one in place.
+class OddBlock final : public OwnByHost {
   public:
     OddBlock(const CommState& state, const BlocksKind& kind, const BlocksArgs& a, Blocks& b)
         : state_(state), kind_(kind), a_(a), b_(b) {}
 
-    Unready before() override {
+  private:
+    int move() override {
         BlocksArgs own = a_;
         void* const place = b_.all.block(state_.rank);
         own.send = kind_.one_is_sent ? b_.one.block(0) : place;
         own.recv = kind_.one_is_sent ? place : b_.one.block(0);
-        moved_ = host_moves_own(own, kind_.own);
+        const int moved = host_moves_own(own, kind_.own);
         b_.has_one = false;
-        is_moved_ = true;
-        return {};
+        return moved;
     }
 
-    int after(int status) override {
-        if (status == abi::kSuccess && !is_moved_) static_cast<void>(before());  // of no bytes
-        return status;
-    }
-
-    // When all else is done.
-    [[nodiscard]] int ended(int status) const { return status == abi::kSuccess ? moved_ : status; }
-
-  private:
     const CommState& state_;
     const BlocksKind& kind_;
     const BlocksArgs& a_;
     Blocks& b_;
-    bool is_moved_ = false;
-    int moved_ = abi::kSuccess;
 };
 
 // Where the call is not plain, or buffers have gaps.
@@ -211,7 +199,7 @@ class BlocksCall final : public Call {
     // What Verified leaves, then what came of a block that the host moved.
     Ended run() {
         const Ended ended = Call::run();
-        return ended && odd_ ? Ended(odd_->ended(*ended)) : ended;
+        return odd_ ? odd_->told(ended) : ended;
     }
 
   private:

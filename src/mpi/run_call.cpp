@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "base/collectives.h"
 #include "mpi/watches.h"
 
 namespace tutti::mpi {
@@ -61,7 +62,7 @@ uint64_t bytes_of_derived(abi::Count count, abi::Datatype type) {
 
 // As calls of the host are counted (passed_bytes.h): of an alltoall all that a rank sends.
 static uint64_t counted_bytes(const CommState& state, const tutti_call& call) {
-    return call.collective == TUTTI_ALLTOALL ? call.bytes * uint64_t{state.size} : call.bytes;
+    return is_between_all(call.collective) ? call.bytes * uint64_t{state.size} : call.bytes;
 }
 
 void count_call(CommState& state, const tutti_call& call, tutti_status status, uint64_t took_ns) {
