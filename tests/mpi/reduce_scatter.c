@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduce_scatter_block: predefined and user operators, in place and not, by all of its names, on
 // blocks of every length. All ranks know all inputs by formula.
-#include "support.h"
+#include "affine.h"
 
 static int rank, size;
 
@@ -57,26 +57,6 @@ TEST_TYPE(test_long_long, long long, MPI_LONG_LONG)
 TEST_TYPE(test_double, double, MPI_DOUBLE)
 TEST_TYPE(test_short, short, MPI_SHORT)
 
-// x -> a x + b modulo 2^32, composed: does not commute. The gap between the two is not touched.
-typedef struct Affine {
-    uint32_t a, gap, b, tail;
-} Affine;
-
-static void compose(void* in, void* inout, int* count, MPI_Datatype* type) {
-    (void)type;
-    const Affine* left = in;
-    Affine* right = inout;
-    for (int i = 0; i < *count; ++i) {
-        right[i].b += right[i].a * left[i].b;
-        right[i].a *= left[i].a;
-    }
-}
-
-static Affine affine(uint64_t key, int from, int block, int i) {
-    const long long x = input(key, from, block, i);
-    return (Affine){(uint32_t)(2 * x + 1), 0x5A5A5A5A, (uint32_t)(x * 7 + from), 0x5A5A5A5A};
-}
-
 static void test_user(uint64_t key, int count, int in_place, MPI_Datatype type, MPI_Op op,
                       MPI_Comm comm) {
     const size_t all = (size_t)count * (size_t)size;
@@ -85,19 +65,19 @@ static void test_user(uint64_t key, int count, int in_place, MPI_Datatype type, 
     memset(recv, 0x5A, (all + 1) * sizeof *recv);
     Affine* given = in_place ? recv : send;
     for (size_t i = 0; i < all; ++i) {
-        given[i] = affine(key, rank, (int)(i / (size_t)count), (int)(i % (size_t)count));
+        const int block = (int)(i / (size_t)count), at = (int)(i % (size_t)count);
+        given[i] = affine(input(key, rank, block, at), rank);
     }
     call((int)key, in_place ? MPI_IN_PLACE : send, recv, count, type, op, comm);
     for (int i = 0; i < count; ++i) {
-        Affine right = affine(key, 0, rank, i);
+        Affine right = affine(input(key, 0, rank, i), 0);
         for (int from = 1; from < size; ++from) {
-            Affine next = affine(key, from, rank, i);
+            Affine next = affine(input(key, from, rank, i), from);
             int one = 1;
             compose(&right, &next, &one, NULL);
             right = next;
         }
-        const int holds = recv[i].a == right.a && recv[i].b == right.b &&
-                          recv[i].gap == 0x5A5A5A5A && recv[i].tail == 0x5A5A5A5A;
+        const int holds = is_affine(recv[i], right);
         if (!expect(holds, "user operator, %d elements, in place %d: element %d", count, in_place,
                     i))
             break;
@@ -110,13 +90,7 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int lengths[] = {1, 1, 2};
-    const MPI_Aint places[] = {0, 8, 0};
-    const MPI_Datatype parts[] = {MPI_UINT32_T, MPI_UINT32_T};
-    MPI_Datatype bare, type;
-    MPI_Type_create_struct(2, lengths, places, parts, &bare);
-    MPI_Type_create_resized(bare, 0, sizeof(Affine), &type);
-    MPI_Type_commit(&type);
+    MPI_Datatype type = make_affine_type();
     MPI_Op op;
     MPI_Op_create(compose, 0, &op);
     const int counts[] = {1, 7, 8, 40, 128, 129, 1000, 5000, 40000};
@@ -135,6 +109,5 @@ int main(int argc, char** argv) {
     }
     MPI_Op_free(&op);
     MPI_Type_free(&type);
-    MPI_Type_free(&bare);
     return finish();
 }
