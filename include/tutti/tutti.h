@@ -62,6 +62,13 @@ typedef enum tutti_collective {
     TUTTI_ALLTOALL,
     TUTTI_SCAN,
     TUTTI_EXSCAN,
+    /* The vector forms: blocks differ in length (tutti_blocks). */
+    TUTTI_GATHERV,
+    TUTTI_SCATTERV,
+    TUTTI_ALLGATHERV,
+    TUTTI_ALLTOALLV,
+    TUTTI_ALLTOALLW, /* once the embedder has packed each block by its type: an alltoallv */
+    TUTTI_REDUCE_SCATTER,
     TUTTI_COLLECTIVE_COUNT
 } tutti_collective;
 
@@ -289,8 +296,26 @@ TUTTI_API uint32_t tutti_team_size(const tutti_team* team);
 
 /* As MPI_IN_PLACE; given as `send`, for scatter as `recv`. Gather and scatter: the root's own block
  * is already in its place. Allgather, reduce, allreduce, reduce_scatter_block, scan, exscan: the
- * input is already in recv. Alltoall is never in place: the embedder copies its input first. */
+ * input is already in recv. The vector forms likewise. Alltoall, alltoallv, alltoallw and
+ * reduce_scatter are never in place: the embedder copies their input first. */
 #define TUTTI_IN_PLACE ((void*)1)
+
+/* Of a vector form: the blocks of all ranks, by rank, in bytes; offsets from send or recv. The
+ * arrays belong to the embedder until the call ends. Those of a side that holds one block, or that
+ * is not significant on this rank, are NULL:
+ *   gatherv         recv at the root
+ *   scatterv        send at the root
+ *   allgatherv      recv; lengths agree on all members, offsets need not
+ *   alltoallv, alltoallw  both; what rank i sends to j is as long as what j receives from i
+ *   reduce_scatter  send; lengths agree on all members, and each is a multiple of the element;
+ *                   blocks stand one after the other
+ * Blocks that are received do not overlap. */
+typedef struct tutti_blocks {
+    const uint64_t* send_bytes;
+    const uint64_t* send_offsets;
+    const uint64_t* recv_bytes;
+    const uint64_t* recv_offsets;
+} tutti_blocks;
 
 /* One collective call. Buffers are contiguous; `bytes` is one block:
  *   bcast      the whole payload; in recv on every rank (at the root it is the source)
@@ -304,7 +329,11 @@ TUTTI_API uint32_t tutti_team_size(const tutti_team* team);
  *   scan       the vector; each rank gets the fold of those of the ranks up to itself
  *   exscan     the vector; each rank gets the fold of those of the ranks before it, rank 0 nothing:
  *              its recv is not touched
- * `bytes`, collective, root, op and dtype agree on all members. */
+ *   gatherv, scatterv  the block of this rank, what it sends to the root or receives from it; at the
+ *              root its own
+ *   allgatherv, alltoallv, alltoallw, reduce_scatter  nothing: `blocks` says all
+ * `bytes`, but for that of a gatherv or scatterv, collective, root, op and dtype agree on all
+ * members. */
 typedef struct tutti_call {
     tutti_collective collective;
     uint32_t root;
@@ -319,6 +348,7 @@ typedef struct tutti_call {
     int commutes;         /* TUTTI_OP_USER: 1 if operands may change places, on all members alike */
     /* Not 0: `send` and `recv` say nothing yet; see tutti_resume(). Only for tutti_run(). */
     int buffers_later;
+    const tutti_blocks* blocks; /* of a vector form; else NULL */
 } tutti_call;
 
 /* 1 where tutti_call may combine these, 0 where not. */

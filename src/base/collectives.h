@@ -73,8 +73,7 @@ inline constexpr CollectiveBuffer kAllAtRoot{Holds::kAll, On::kRoot};
 inline constexpr CollectiveBuffer kAllEach{Holds::kAll, On::kEverybody};
 }  // namespace detail
 
-// By tutti_collective. Behind those that Tutti runs, from TUTTI_COLLECTIVE_COUNT on, the others of
-// MPI's: the host runs them, and reports count them.
+// By tutti_collective.
 inline constexpr auto kCollectives = std::to_array<Collective>({
     {"barrier"},
     {"bcast", detail::kOneAtRoot, detail::kOneEach, From::kRoot, Lengths::kEqual, InPlace::kAlways},
@@ -96,7 +95,6 @@ inline constexpr auto kCollectives = std::to_array<Collective>({
      InPlace::kInputInOutput},
     {"exscan", detail::kOneEach, detail::kOneButFirst, From::kBelowOwn, Lengths::kEqual,
      InPlace::kInputInOutput},
-    // ---- TUTTI_COLLECTIVE_COUNT ----
     {"gatherv", detail::kOneEach, detail::kAllAtRoot, From::kInTurn, Lengths::kKnownToRoot,
      InPlace::kInputInOutput, InnerAt::kOwnBlock},
     {"scatterv", detail::kAllAtRoot, detail::kOneEach, From::kRoot, Lengths::kKnownToRoot,
@@ -107,11 +105,16 @@ inline constexpr auto kCollectives = std::to_array<Collective>({
      InPlace::kCopied},
     {"alltoallw", detail::kAllEach, detail::kAllEach, From::kInTurn, Lengths::kKnownToPairs,
      InPlace::kCopied},
+    // A result may lie over several blocks of the input.
     {"reduce_scatter", detail::kAllEach, detail::kOneEach, From::kAll, Lengths::kKnownToAll,
-     InPlace::kOutputInInput},
+     InPlace::kCopied},
 });
 static_assert(kCollectives[TUTTI_BARRIER].name == "barrier");
-static_assert(kCollectives[TUTTI_COLLECTIVE_COUNT - 1].name == "exscan");
+static_assert(kCollectives[TUTTI_COLLECTIVE_COUNT - 1].name == "reduce_scatter");
+static_assert(kCollectives.size() == TUTTI_COLLECTIVE_COUNT);
+
+// The vector forms come last.
+inline constexpr tutti_collective kFirstVectorForm = TUTTI_GATHERV;
 
 // collective: below TUTTI_COLLECTIVE_COUNT.
 constexpr const Collective& facts(tutti_collective collective) { return kCollectives[collective]; }
@@ -163,6 +166,19 @@ constexpr bool is_between_all(const Collective& c) {
 // One vector, which may be cut anywhere between elements.
 constexpr bool is_vector(const Collective& c) { return has_data(c) && !has_blocks(c); }
 
+// A vector form: blocks differ in length.
+constexpr bool has_lengths(const Collective& c) { return c.lengths != Lengths::kEqual; }
+static_assert([] {
+    for (size_t i = 0; i < kCollectives.size(); ++i) {
+        if (has_lengths(kCollectives[i]) != (i >= kFirstVectorForm)) return false;
+    }
+    return true;
+}());
+// And no rank knows all of them, so that nothing may be chosen by them.
+constexpr bool has_private_lengths(const Collective& c) {
+    return c.lengths == Lengths::kKnownToRoot || c.lengths == Lengths::kKnownToPairs;
+}
+
 // The giver has a block for each receiver: no two receivers read the same bytes.
 constexpr bool is_dealt(const Collective& c) {
     return c.input.holds == Holds::kAll && !is_reduction(c);
@@ -177,6 +193,8 @@ constexpr bool has_blocks(tutti_collective c) { return has_blocks(facts(c)); }
 constexpr bool is_between_all(tutti_collective c) { return is_between_all(facts(c)); }
 constexpr bool is_vector(tutti_collective c) { return is_vector(facts(c)); }
 constexpr bool is_dealt(tutti_collective c) { return is_dealt(facts(c)); }
+constexpr bool has_lengths(tutti_collective c) { return has_lengths(facts(c)); }
+constexpr bool has_private_lengths(tutti_collective c) { return has_private_lengths(facts(c)); }
 
 // ---- what a rank has ---------------------------------------------------------------------------
 
@@ -217,13 +235,14 @@ constexpr bool may_be_in_place(tutti_collective c, uint32_t rank, uint32_t root)
 }
 
 // A rank's two buffers, nullptr where one is not significant, from what a call gives: nullptr for
-// the argument that says IN_PLACE, and for what does not count. bytes: of one block.
+// the argument that says IN_PLACE, and for what does not count. own_offset: of this rank's block
+// among all.
 struct BufferPair {
     const std::byte* input = nullptr;
     std::byte* output = nullptr;
 };
 inline BufferPair buffers_of(tutti_collective c, const std::byte* send, std::byte* recv,
-                             uint32_t rank, uint32_t root, size_t bytes) {
+                             uint32_t rank, uint32_t root, size_t own_offset) {
     const Collective& f = facts(c);
     BufferPair pair;
     const bool has_input = f.in_place != InPlace::kAlways && is_on(f.input.on, rank, root);
@@ -233,7 +252,7 @@ inline BufferPair buffers_of(tutti_collective c, const std::byte* send, std::byt
     if (!has_input || !is_marked) return pair;
     // One argument holds both.
     auto* outer = f.marked_by == MarkedBy::kSend ? recv : const_cast<std::byte*>(send);
-    auto* inner = outer + (f.inner_at == InnerAt::kOwnBlock ? rank * bytes : 0);
+    auto* inner = outer + (f.inner_at == InnerAt::kOwnBlock ? own_offset : 0);
     const bool is_input_inside = f.in_place == InPlace::kInputInOutput;
     pair.input = is_input_inside ? inner : outer;
     if (is_on(f.output.on, rank, root)) pair.output = is_input_inside ? outer : inner;

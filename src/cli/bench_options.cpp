@@ -19,7 +19,7 @@ namespace {
 
 constexpr auto kOptionNames = std::to_array<std::string_view>(
     {"--bytes", "--json", "--batches", "--seconds", "--algorithm", "--late", "--skew", "--seed",
-     "--svg", "--buffers", "--paper", "--help"});
+     "--svg", "--buffers", "--blocks", "--paper", "--help"});
 
 constexpr auto kDefaultBytes = std::to_array<uint64_t>(
     {8, 256, 1u << 10, 4u << 10, 16u << 10, 64u << 10, 256u << 10, 1u << 20, 4u << 20, 16u << 20});
@@ -127,6 +127,13 @@ std::optional<Error> set_option(BenchOptions& options, std::string_view name,
         options.fresh_buffers = value == "fresh";
         return std::nullopt;
     }
+    if (name == "--blocks") {
+        if (value != "equal" && value != "ragged") {
+            return wrong("--blocks '" + std::string(value) + "': expected equal or ragged");
+        }
+        options.ragged_blocks = value == "ragged";
+        return std::nullopt;
+    }
     if (name == "--algorithm") {
         if (value.empty()) return wrong("--algorithm: expected a name, or all");
         options.algorithm = value;
@@ -217,6 +224,8 @@ checks every result. Started by a bare `mpirun`, without `tutti run`, it times y
            fmt::format("{}", fmt::join(kCollectiveNames, " ")) +
            R"(, or all
   --bytes LIST    bytes of one block, multiples of 8 (default: 8,256,1K,4K,16K,64K,256K,1M,4M,16M)
+  --blocks KIND   of the forms with counts for each rank: equal (default), or ragged: a quarter of
+                  the bytes, half, three quarters, all of them, in turn
   --json FILE     also writes everything that was measured to FILE
   --batches N     batches of each side, at most (default: 100)
   --seconds S     time for each line of the table, about (default: 1)

@@ -182,7 +182,8 @@ Result<Wanted> read_wanted(const CommandLine& command_line) {
 // The schedules of all ranks in a file, one after the other.
 struct Collective {
     sched::Shape shape;
-    algo::Programs programs;  // by rank
+    sched::OwnLengths lengths;  // those of the shape
+    algo::Programs programs;    // by rank
 };
 
 Result<Done> add_program(sched::ParsedProgram parsed, const std::string& place,
@@ -193,11 +194,12 @@ Result<Done> add_program(sched::ParsedProgram parsed, const std::string& place,
             return wrong(fmt::format("{}: more than {} ranks", place, check::kProvedRanksMax));
         }
         collective.shape = shape;
+        collective.lengths = parsed.lengths;
         collective.programs.resize(shape.ranks);
     }
     const sched::Shape& first = collective.shape;
     if (shape.collective != first.collective || shape.ranks != first.ranks ||
-        shape.root != first.root || shape.bytes != first.bytes ||
+        shape.root != first.root || shape.bytes != first.bytes || shape.lengths != first.lengths ||
         shape.element_bytes != first.element_bytes ||
         shape.is_commutative != first.is_commutative) {
         return wrong(fmt::format("{}: rank {} is of another call than the first schedule", place,

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/collectives.h"
 #include "base/text.h"
 #include "cli/check_load.h"
 #include "cli/command_line.h"
@@ -148,6 +149,10 @@ void print_choice(const Scenario& scenario, uint64_t bytes, const select::Choice
         fmt::print("runs:  your MPI's own\n");
     }
     fmt::print("why:   {}\n", choice.reason);
+    if (has_private_lengths(scenario.collective)) {
+        fmt::print(
+            "sizes: all blocks alike here; in a run only pairs of ranks know their lengths\n");
+    }
 }
 
 void print_way(const explain::NodeWay& way, bool runs_here, bool has_times) {

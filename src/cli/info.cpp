@@ -227,8 +227,7 @@ FactRow left_to_your_mpi(const Settings& settings) {
     } else if (!settings.on) {
         row.add("everything", "by TUTTI=off");
     }
-    row.add("other calls",
-            "your MPI runs the v forms, reduce_scatter and the non-blocking collectives");
+    row.add("other calls", "your MPI runs the non-blocking and the neighborhood collectives");
     row.add("MPI-5 ABI", "programs linked with libmpi_abi.so run without Tutti");
     return row;
 }

@@ -24,6 +24,10 @@ namespace {
 constexpr auto kScenarioOptions = std::to_array<OptionDoc>({
     {"--bytes", "N",
      "Bytes of the vector (bcast, reduce, allreduce, scan, exscan) or of one rank's block"},
+    {"--lengths", "WORD",
+     "Of allgatherv and reduce_scatter: equal (default), ragged or one (long block); --bytes is "
+     "the "
+     "longest"},
     {"--ranks", "N", "Number of ranks of the team"},
     {"--hosts", "N|LIST", "Number of hosts (default: one for each rank), or their names: n[0-7]"},
     {"--placement", "WORD",
@@ -68,6 +72,22 @@ Result<Done> read_hosts(const CommandLine& command_line, ReadScenario& read) {
     return Done{};
 }
 
+Result<Done> read_lengths(const CommandLine& command_line, Scenario& scenario) {
+    const std::string* word = command_line.find("--lengths");
+    if (!word) return Done{};
+    if (!check::has_patterns(scenario.collective)) {
+        return wrong(fmt::format("--lengths: {} has none that all ranks know",
+                                 collective_name(scenario.collective)));
+    }
+    const auto found = std::ranges::find(check::kLengthPatternNames, *word);
+    if (found == check::kLengthPatternNames.end()) {
+        return wrong_value("--lengths", *word, "equal, ragged or one");
+    }
+    scenario.pattern =
+        check::kLengthPatterns[static_cast<size_t>(found - check::kLengthPatternNames.begin())];
+    return Done{};
+}
+
 Result<Done> read_team(std::string_view command, const CommandLine& command_line,
                        ReadScenario& read) {
     Scenario& scenario = read.scenario;
@@ -87,7 +107,7 @@ Result<Done> read_team(std::string_view command, const CommandLine& command_line
         return wrong(fmt::format("--non-commutative: {} has no operator",
                                  collective_name(scenario.collective)));
     }
-    return Done{};
+    return read_lengths(command_line, scenario);
 }
 
 Result<Done> read_settings(const CommandLine& command_line,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A call that needs preparations, as one object from the program's arguments to its result: it owns
-// its sides, their preparations, and what Tutti is told. Nothing of it lies with its caller.
+// its sides, their preparations, and what Tutti is told. Nothing of it lies with its caller, but
+// for the sides of a vector form.
 //
 // Its steps go in one direction:
 //

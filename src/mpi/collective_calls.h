@@ -19,5 +19,11 @@ int allgather(const BlocksArgs& a);
 int alltoall(const BlocksArgs& a);
 int scan(const ReduceArgs& a);
 int exscan(const ReduceArgs& a);
+int gatherv(const VectorArgs& a);
+int scatterv(const VectorArgs& a);
+int allgatherv(const VectorArgs& a);
+int alltoallv(const VectorArgs& a);
+int alltoallw(const VectorArgs& a);
+int reduce_scatter(const ReduceArgs& a);
 
 }  // namespace tutti::mpi

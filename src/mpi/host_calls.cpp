@@ -106,6 +106,75 @@ int host_scan(const ReduceArgs& a) { return fold(a, front.host.scan, front.host.
 
 int host_exscan(const ReduceArgs& a) { return fold(a, front.host.exscan, front.host.exscan_c); }
 
+int host_gatherv(const VectorArgs& a) {
+    const VectorSide &send = a.send, &recv = a.recv;
+    if (!a.large) {
+        return front.host.gatherv(send.buffer, narrow(send.count), send.type, a.received(),
+                                  recv.counts.ints(), recv.offsets.ints(), recv.type, a.root,
+                                  a.comm);
+    }
+    return large::call<kGatherv, Form::kBlocking>(
+        "Gatherv_c", front.host.gatherv_c, front.host.gatherv, send.buffer, send.count, send.type,
+        a.received(), recv.counts.large(), recv.offsets.large(), recv.type, a.root, a.comm);
+}
+
+int host_scatterv(const VectorArgs& a) {
+    const VectorSide &send = a.send, &recv = a.recv;
+    if (!a.large) {
+        return front.host.scatterv(send.buffer, send.counts.ints(), send.offsets.ints(), send.type,
+                                   a.received(), narrow(recv.count), recv.type, a.root, a.comm);
+    }
+    return large::call<kScatterv, Form::kBlocking>(
+        "Scatterv_c", front.host.scatterv_c, front.host.scatterv, send.buffer, send.counts.large(),
+        send.offsets.large(), send.type, a.received(), recv.count, recv.type, a.root, a.comm);
+}
+
+int host_allgatherv(const VectorArgs& a) {
+    const VectorSide &send = a.send, &recv = a.recv;
+    if (!a.large) {
+        return front.host.allgatherv(send.buffer, narrow(send.count), send.type, a.received(),
+                                     recv.counts.ints(), recv.offsets.ints(), recv.type, a.comm);
+    }
+    return large::call<kAllgatherv, Form::kBlocking>(
+        "Allgatherv_c", front.host.allgatherv_c, front.host.allgatherv, send.buffer, send.count,
+        send.type, a.received(), recv.counts.large(), recv.offsets.large(), recv.type, a.comm);
+}
+
+int host_alltoallv(const VectorArgs& a) {
+    const VectorSide &send = a.send, &recv = a.recv;
+    if (!a.large) {
+        return front.host.alltoallv(send.buffer, send.counts.ints(), send.offsets.ints(), send.type,
+                                    a.received(), recv.counts.ints(), recv.offsets.ints(),
+                                    recv.type, a.comm);
+    }
+    return large::call<kAlltoallv, Form::kBlocking>(
+        "Alltoallv_c", front.host.alltoallv_c, front.host.alltoallv, send.buffer,
+        send.counts.large(), send.offsets.large(), send.type, a.received(), recv.counts.large(),
+        recv.offsets.large(), recv.type, a.comm);
+}
+
+int host_alltoallw(const VectorArgs& a) {
+    const VectorSide &send = a.send, &recv = a.recv;
+    if (!a.large) {
+        return front.host.alltoallw(send.buffer, send.counts.ints(), send.offsets.ints(),
+                                    send.types, a.received(), recv.counts.ints(),
+                                    recv.offsets.ints(), recv.types, a.comm);
+    }
+    return large::call<kAlltoallw, Form::kBlocking>(
+        "Alltoallw_c", front.host.alltoallw_c, front.host.alltoallw, send.buffer,
+        send.counts.large(), send.offsets.large(), send.types, a.received(), recv.counts.large(),
+        recv.offsets.large(), recv.types, a.comm);
+}
+
+int host_reduce_scatter(const ReduceArgs& a) {
+    if (!a.large) {
+        return front.host.reduce_scatter(a.send, a.recv, a.counts.ints(), a.type, a.op, a.comm);
+    }
+    return large::call<kReduceScatter, Form::kBlocking>(
+        "Reduce_scatter_c", front.host.reduce_scatter_c, front.host.reduce_scatter, a.send, a.recv,
+        a.counts.large(), a.type, a.op, a.comm);
+}
+
 bool host_checks_arguments() {
     int word = 0;
     return front.host.bcast(&word, 0, front.host.handles.type[abi::kTypeByte], 1,

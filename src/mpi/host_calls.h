@@ -3,6 +3,8 @@
 // with MPI-4's large ones, and the way to hand them to the host unchanged.
 #pragma once
 
+#include <cstddef>
+
 #include "mpi/abi/abi.h"
 
 namespace tutti::mpi {
@@ -11,6 +13,27 @@ using abi::Comm;
 using abi::Count;
 using abi::Datatype;
 using abi::Op;
+
+// Counts or displacements of all ranks: a program's ints, or MPI-4's large ones.
+class Numbers {
+  public:
+    Numbers() = default;
+    explicit Numbers(const int* ints) : ints_(ints) {}
+    explicit Numbers(const Count* large) : large_(large) {}
+    [[nodiscard]] Count operator[](size_t i) const {
+        return large_ != nullptr ? large_[i] : ints_[i];
+    }
+    [[nodiscard]] const int* ints() const { return ints_; }
+    [[nodiscard]] const Count* large() const { return large_; }
+    // The same array.
+    bool operator==(const Numbers&) const = default;
+    // No array.
+    bool operator==(std::nullptr_t) const { return ints_ == nullptr && large_ == nullptr; }
+
+  private:
+    const int* ints_ = nullptr;
+    const Count* large_ = nullptr;
+};
 
 struct BarrierArgs {
     Comm comm;
@@ -35,6 +58,7 @@ struct ReduceArgs {
     int root;
     Comm comm;
     bool large;
+    Numbers counts{};  // of a reduce_scatter, in place of `count`
 };
 
 // Gather, scatter, allgather and alltoall; the root is not significant in the last two.
@@ -50,6 +74,39 @@ struct BlocksArgs {
     bool large;
 };
 
+// One side of a vector form: a block of `count` elements, or a block for each rank.
+struct VectorSide {
+    const void* buffer;
+    Count count;
+    Datatype type;
+    Numbers counts;
+    Numbers offsets;    // in extents of the type; of an alltoallw in bytes
+    const void* types;  // of an alltoallw: the program's array, in place of `type`
+};
+inline VectorSide one_block(const void* buffer, Count count, Datatype type) {
+    return {buffer, count, type, {}, {}, nullptr};
+}
+template <class Number, class Offset>
+VectorSide blocks_each(const void* buffer, const Number* counts, const Offset* offsets,
+                       Datatype type) {
+    return {buffer, 0, type, Numbers(counts), Numbers(offsets), nullptr};
+}
+template <class Number, class Offset>
+VectorSide typed_blocks(const void* buffer, const Number* counts, const Offset* offsets,
+                        const void* types) {
+    return {buffer, 0, {}, Numbers(counts), Numbers(offsets), types};
+}
+
+// Gatherv, scatterv, allgatherv, alltoallv and alltoallw; the root is significant in the first two.
+struct VectorArgs {
+    VectorSide send;
+    VectorSide recv;
+    int root;
+    Comm comm;
+    bool large;
+    [[nodiscard]] void* received() const { return const_cast<void*>(recv.buffer); }
+};
+
 // A host without large counts gets the int form if the counts fit, and otherwise MPI_ERR_COUNT is
 // raised on the communicator.
 int host_barrier(const BarrierArgs& a);
@@ -63,6 +120,12 @@ int host_allgather(const BlocksArgs& a);
 int host_alltoall(const BlocksArgs& a);
 int host_scan(const ReduceArgs& a);
 int host_exscan(const ReduceArgs& a);
+int host_gatherv(const VectorArgs& a);
+int host_scatterv(const VectorArgs& a);
+int host_allgatherv(const VectorArgs& a);
+int host_alltoallv(const VectorArgs& a);
+int host_alltoallw(const VectorArgs& a);
+int host_reduce_scatter(const ReduceArgs& a);
 
 // Whether the host looks at arguments at all: it can be told not to. Asked with a broadcast of
 // nothing, whose root is out of range, on a copy of MPI_COMM_SELF.

@@ -29,9 +29,9 @@ inline uint64_t bytes(Count count, Datatype type) { return bytes_of(count, type)
 inline uint64_t within(const Members& members, Count count, Datatype type) {
     return members.is_inter ? 0 : bytes(count, type);
 }
-// All that are counted in an array, but for one place of it.
-template <class Number>
-uint64_t sum(const Number* counts, uint32_t ranks, Datatype type, uint32_t but = kNone) {
+// All that are counted in an array, or in Numbers, but for one place of it.
+template <class Counts>
+uint64_t sum(const Counts& counts, uint32_t ranks, Datatype type, uint32_t but = kNone) {
     uint64_t elements = 0;
     for (uint32_t i = 0; counts != nullptr && i < ranks; ++i) {
         if (i != but && counts[i] > 0) elements += static_cast<uint64_t>(counts[i]);
@@ -132,9 +132,9 @@ struct PassedBytes<kAlltoall> {
 template <>
 struct PassedBytes<kAllgatherv> {
     const Members& members;
-    template <class Number, class Offset>
-    uint64_t operator()(const void*, Number, Datatype, const void*, const Number* recv_counts,
-                        const Offset*, Datatype recv_type, Comm) const {
+    template <class Number, class Counts, class Offsets>
+    uint64_t operator()(const void*, Number, Datatype, const void*, Counts recv_counts, Offsets,
+                        Datatype recv_type, Comm) const {
         return passed::sum(recv_counts, members.peers, recv_type);
     }
 };
@@ -142,10 +142,9 @@ struct PassedBytes<kAllgatherv> {
 template <>
 struct PassedBytes<kGatherv> {
     const Members& members;
-    template <class Number, class Offset>
+    template <class Number, class Counts, class Offsets>
     uint64_t operator()(const void* send, Number send_count, Datatype send_type, const void*,
-                        const Number* recv_counts, const Offset*, Datatype recv_type, int root,
-                        Comm) const {
+                        Counts recv_counts, Offsets, Datatype recv_type, int root, Comm) const {
         if (passed::is_root(members, root)) {
             return passed::sum(recv_counts, members.peers, recv_type,
                                passed::unmoved(members, send));
@@ -157,8 +156,8 @@ struct PassedBytes<kGatherv> {
 template <>
 struct PassedBytes<kScatterv> {
     const Members& members;
-    template <class Number, class Offset>
-    uint64_t operator()(const void*, const Number* send_counts, const Offset*, Datatype send_type,
+    template <class Number, class Counts, class Offsets>
+    uint64_t operator()(const void*, Counts send_counts, Offsets, Datatype send_type,
                         const void* recv, Number recv_count, Datatype recv_type, int root,
                         Comm) const {
         if (passed::is_root(members, root)) {
@@ -173,10 +172,9 @@ template <>
 struct PassedBytes<kAlltoallv> {
     const Members& members;
     // In place a rank sends as much as it receives.
-    template <class Number, class Offset>
-    uint64_t operator()(const void* send, const Number* send_counts, const Offset*,
-                        Datatype send_type, const void*, const Number* recv_counts, const Offset*,
-                        Datatype recv_type, Comm) const {
+    template <class Counts, class Offsets>
+    uint64_t operator()(const void* send, Counts send_counts, Offsets, Datatype send_type,
+                        const void*, Counts recv_counts, Offsets, Datatype recv_type, Comm) const {
         return passed::is_in_place(send) ? passed::sum(recv_counts, members.peers, recv_type)
                                          : passed::sum(send_counts, members.peers, send_type);
     }
@@ -185,12 +183,12 @@ struct PassedBytes<kAlltoallv> {
 template <>
 struct PassedBytes<kAlltoallw> {
     const Members& members;
-    template <class Number, class Offset>
-    uint64_t operator()(const void* send, const Number* send_counts, const Offset*,
-                        const void* send_types, const void*, const Number* recv_counts,
-                        const Offset*, const void* recv_types, Comm) const {
+    template <class Counts, class Offsets>
+    uint64_t operator()(const void* send, Counts send_counts, Offsets, const void* send_types,
+                        const void*, Counts recv_counts, Offsets, const void* recv_types,
+                        Comm) const {
         const bool is_in_place = passed::is_in_place(send);
-        const Number* counts = is_in_place ? recv_counts : send_counts;
+        const Counts counts = is_in_place ? recv_counts : send_counts;
         const void* types = is_in_place ? recv_types : send_types;
         if (counts == nullptr || types == nullptr) return 0;
         uint64_t bytes = 0;
@@ -205,8 +203,8 @@ template <>
 struct PassedBytes<kReduceScatter> {
     const Members& members;
     // A block for each rank of the own group, between groups too.
-    template <class Number>
-    uint64_t operator()(const void*, const void*, const Number* recv_counts, Datatype type, Op,
+    template <class Counts>
+    uint64_t operator()(const void*, const void*, Counts recv_counts, Datatype type, Op,
                         Comm) const {
         return passed::sum(recv_counts, members.size, type);
     }

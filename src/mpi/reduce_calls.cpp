@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce, allreduce, reduce_scatter_block, scan and exscan. MPI makes the operator and the element
+// Reduce, allreduce, both reduce_scatters, scan and exscan. MPI makes the operator and the element
 // type equal on all ranks, so both may decide whether Tutti runs the call.
 #include <algorithm>
+#include <cstring>
 #include <initializer_list>
 #include <optional>
 #include <utility>
@@ -10,6 +11,8 @@
 #include "mpi/buffers.h"
 #include "mpi/call.h"
 #include "mpi/collective_calls.h"
+#include "mpi/passed_bytes.h"
+#include "mpi/rank_blocks.h"
 #include "mpi/run_call.h"
 #include "mpi/staging.h"
 #include "mpi/verify.h"
@@ -25,7 +28,9 @@ constexpr const char* kLargeElement = "host: user operator on a large element";
 struct Roles {
     bool receives;  // a result
     bool in_place;
-    uint64_t blocks;  // that each rank gives; it gets one of them
+    bool is_copied;  // in place, and Tutti runs it on a copy of the input
+    Count given;     // elements of all that this rank gives
+    Count got;       // of its result
     // The receive buffer counts. In an exscan rank 0 has no result, but may give what it gives
     // there; it is not written to.
     [[nodiscard]] bool has_recv() const { return receives || in_place; }
@@ -61,7 +66,7 @@ class ReduceBuffers final : public Preparation {
         const TypeInfo& info = *source().info;
         if (user_ == nullptr || info.dense) {
             set_buffers(call_, send_, recv_, roles_);
-            return {};
+            return roles_.in_place && roles_.is_copied ? copy_input() : Unready{};
         }
         user_->laid_out = user_scratch_.get(user_->plan(info));
         return user_->laid_out == nullptr ? no_memory() : pack_elements();
@@ -69,7 +74,7 @@ class ReduceBuffers final : public Preparation {
 
     int after(int status) override {
         if (out_ != nullptr && roles_.receives && status == abi::kSuccess) {
-            const uint64_t count = roles_.in_place ? recv_.count / roles_.blocks : recv_.count;
+            const auto count = static_cast<uint64_t>(roles_.got);
             status = unpack(out_, recv_.block(0), count, recv_.type, *recv_.info);
         }
         return status;
@@ -78,17 +83,30 @@ class ReduceBuffers final : public Preparation {
   private:
     [[nodiscard]] const TypedBuffer& source() const { return roles_.in_place ? recv_ : send_; }
 
+    // Without gaps.
+    Unready copy_input() {
+        const bool is_users = user_ != nullptr;
+        const auto element = is_users ? recv_.info->size : static_cast<size_t>(recv_.info->extent);
+        std::byte* const in = send_scratch_.get(static_cast<size_t>(roles_.given) * element);
+        if (in == nullptr) return no_memory();
+        memcpy(in, call_.recv, static_cast<size_t>(roles_.given) * element);
+        call_.send = in;
+        return {};
+    }
+
     Unready pack_elements() {
-        const size_t all_bytes = call_.bytes * roles_.blocks;
-        const size_t out_bytes = roles_.in_place ? all_bytes : call_.bytes;
-        std::byte* in = roles_.in_place ? nullptr : send_scratch_.get(all_bytes);
+        const size_t element = source().info->size;
+        const size_t all_bytes = static_cast<size_t>(roles_.given) * element;
+        const bool is_one = roles_.in_place && !roles_.is_copied;  // buffer
+        const size_t out_bytes = is_one ? all_bytes : static_cast<size_t>(roles_.got) * element;
+        std::byte* const in = is_one ? nullptr : send_scratch_.get(all_bytes);
         out_ = roles_.has_recv() ? recv_scratch_.get(out_bytes) : nullptr;
-        if ((in == nullptr && !roles_.in_place) || (out_ == nullptr && roles_.has_recv())) {
+        if ((in == nullptr && !is_one) || (out_ == nullptr && roles_.has_recv())) {
             return no_memory();
         }
-        call_.send = roles_.in_place ? TUTTI_IN_PLACE : in;
+        call_.send = is_one ? TUTTI_IN_PLACE : in;
         call_.recv = out_;
-        const int status = pack(source().block(0), roles_.in_place ? out_ : in, source().count,
+        const int status = pack(source().block(0), is_one ? out_ : in, source().count,
                                 source().type, *source().info);
         return status == abi::kSuccess ? Unready{} : not_packed(status);
     }
@@ -120,7 +138,8 @@ class ReduceCall final : public Call {
         : Call(state, call), send_(std::move(send)), recv_(std::move(recv)), roles_(roles) {
         const bool is_users = call.op == TUTTI_OP_USER;
         if (is_users) set_user(a);
-        if (is_users && is_plain() && user_.info->dense) {
+        const bool is_copied = roles.in_place && roles.is_copied;
+        if (is_users && is_plain() && user_.info->dense && !is_copied) {
             set_buffers(call_, send_, recv_, roles_);
         } else {
             prepare(a, is_users ? &user_ : nullptr);
@@ -163,7 +182,8 @@ class ReduceCall final : public Call {
 }
 
 // What all ranks know alike of operator and elements.
-void set_operator(tutti_call& call, const ReduceArgs& a, int op, const TypeInfo& info) {
+void set_operator(tutti_call& call, const ReduceArgs& a, int op, const TypeInfo& info,
+                  const Roles& roles) {
     if (op == kUserOp) {
         call.op = TUTTI_OP_USER;
         call.dtype = TUTTI_BYTE;
@@ -175,18 +195,16 @@ void set_operator(tutti_call& call, const ReduceArgs& a, int op, const TypeInfo&
     call.op = static_cast<tutti_op>(op);
     call.dtype = static_cast<tutti_dtype>(info.dtype);
     // A predefined operator works on C structs with their padding; MPI's size leaves that out.
-    call.bytes = static_cast<size_t>(a.count) * static_cast<size_t>(info.extent);
+    call.bytes = static_cast<size_t>(roles.got) * static_cast<size_t>(info.extent);
 }
 
 // False where the host shall judge.
 bool read_sides(const ReduceArgs& a, const Roles& roles, TypedBuffer& send, TypedBuffer& recv) {
-    Count given = 0;
-    if (__builtin_mul_overflow(a.count, static_cast<Count>(roles.blocks), &given)) return false;
     const TypeInfo* info = type_info(a.type);
-    if (!roles.in_place && !(send.set(a.send, given, a.type, info) && send.has_memory())) {
+    if (!roles.in_place && !(send.set(a.send, roles.given, a.type, info) && send.has_memory())) {
         return false;
     }
-    const Count room = roles.in_place ? given : a.count;
+    const Count room = roles.in_place ? roles.given : roles.got;
     return !roles.has_recv() || (recv.set(a.recv, room, a.type, info) && recv.has_memory());
 }
 
@@ -208,7 +226,7 @@ bool depends_on_order(const TypeInfo& info, int op) {
 bool host_takes_into_itself(tutti_collective collective, const ReduceArgs& a) {
     if (!front.host.brand->takes_some_into_itself) return false;
     const bool is_bottom = a.recv == nullptr;
-    return collective == TUTTI_REDUCE_SCATTER_BLOCK || is_prefix(collective) ||
+    return has_blocks(collective) || is_prefix(collective) ||
            (collective == TUTTI_ALLREDUCE && (a.count <= 1 || is_bottom));
 }
 
@@ -217,35 +235,91 @@ bool receives(tutti_collective collective, const ReduceArgs& a, const CommState&
     return output_blocks(collective, state.rank, static_cast<uint32_t>(a.root), state.size) > 0;
 }
 
+// How many elements this rank gives and gets. False where the host shall judge.
+template <tutti_collective kCollective>
+bool set_elements(Roles& roles, const ReduceArgs& a, const CommState& state) {
+    roles.got = roles.given = a.count;
+    if constexpr (kCollective == TUTTI_REDUCE_SCATTER_BLOCK) {
+        const auto ranks = static_cast<Count>(state.size);
+        return !__builtin_mul_overflow(a.count, ranks, &roles.given);
+    }
+    if constexpr (kCollective == TUTTI_REDUCE_SCATTER) {
+        if (a.counts == nullptr) return false;
+        roles.given = 0;
+        for (uint32_t i = 0; i < state.size; ++i) {
+            const Count count = a.counts[i];
+            if (count < 0 || __builtin_add_overflow(roles.given, count, &roles.given)) return false;
+        }
+        roles.got = a.counts[state.rank];
+    }
+    return true;
+}
+
+// Of a reduce_scatter: what Tutti is told of its blocks. False where there is no memory for that.
+bool tell_blocks(tutti_call& call, tutti_blocks& told, RankBlocks& blocks, const ReduceArgs& a,
+                 const TypeInfo& info, uint32_t ranks) {
+    const bool is_users = call.op == TUTTI_OP_USER;
+    const size_t element = is_users ? info.size : static_cast<size_t>(info.extent);
+    if (!blocks.set_lengths(a.counts, ranks, element)) return false;
+    told.send_bytes = blocks.lengths();
+    told.send_offsets = blocks.offsets();
+    call.blocks = &told;
+    call.bytes = 0;
+    return true;
+}
+
+template <tutti_collective kCollective>
+uint64_t passed_bytes(const CommState& state, const ReduceArgs& a) {
+    if constexpr (kCollective != TUTTI_REDUCE_SCATTER) {
+        return reported_bytes(state, a.count, a.type);
+    } else {
+        const PassedBytes<kReduceScatter> moved{state};
+        return front.asked.report ? moved(a.send, a.recv, a.counts, a.type, a.op, a.comm) : 0;
+    }
+}
+
+// The blocks of a reduce_scatter; no other reduction has any.
+template <tutti_collective kCollective>
+struct Lengths {
+    explicit Lengths(CommState&) {}
+};
+template <>
+struct Lengths<TUTTI_REDUCE_SCATTER> {
+    explicit Lengths(CommState& state) : blocks(state) {}
+    RankBlocks blocks;
+    tutti_blocks told{};
+};
+
 template <tutti_collective kCollective, int (*kHost)(const ReduceArgs&)>
 int reduce_any(const ReduceArgs& a) {
     constexpr bool kHasRoot = has_root(kCollective);
-    constexpr bool kScatters = kCollective == TUTTI_REDUCE_SCATTER_BLOCK;
+    constexpr bool kHasLengths = has_lengths(kCollective);
     constexpr auto kKind = static_cast<Kind>(kCollective);
     CommState* state = find_state(a.comm);
     if (state == nullptr) return kHost(a);
     const auto hand_over = [&](const char* why) {
-        return by_host(*state, kKind, reported_bytes(*state, a.count, a.type), why,
+        return by_host(*state, kKind, passed_bytes<kCollective>(*state, a), why,
                        [&] { return kHost(a); });
     };
     if (has_no_team(*state)) return hand_over(state->why);
-    Roles roles{receives(kCollective, a, *state), is_in_place(a.send),
-                kScatters ? state->size : 1u};
+    Roles roles{receives(kCollective, a, *state), is_in_place(a.send), kHasLengths, 0, 0};
     const int op = front.host.ops.find(a.op);
     const bool is_root_wrong = kHasRoot && (static_cast<uint32_t>(a.root) >= state->size ||
                                             (roles.in_place && !roles.receives));
-    if (is_root_wrong || op == kNoOp) return by_this_rank(*state, kKind, hand_over);
+    if (is_root_wrong || op == kNoOp || !set_elements<kCollective>(roles, a, *state)) {
+        return by_this_rank(*state, kKind, hand_over);
+    }
     TypedBuffer send, recv;
     if (!read_sides(a, roles, send, recv)) return by_this_rank(*state, kKind, hand_over);
     const bool is_looked_at = roles.receives || kCollective == TUTTI_EXSCAN;
-    if (is_looked_at && !roles.in_place && a.send == a.recv && a.count > 0) {
+    if (is_looked_at && !roles.in_place && a.send == a.recv && roles.given > 0) {
         // Both have one datatype, so they are the same bytes. Where the host does not look, it is
         // meant as in place.
         if (front.host.checks_arguments && !host_takes_into_itself(kCollective, a)) {
             return by_this_rank(*state, kKind, hand_over);
         }
         roles.in_place = roles.receives;
-        if (kScatters && !read_sides(a, roles, send, recv)) {
+        if (has_blocks(kCollective) && !read_sides(a, roles, send, recv)) {
             return by_this_rank(*state, kKind, hand_over);
         }
     }
@@ -257,10 +331,17 @@ int reduce_any(const ReduceArgs& a) {
     tutti_call call{};
     call.collective = kCollective;
     call.root = kHasRoot ? static_cast<uint32_t>(a.root) : 0;
-    call.bytes = (roles.in_place ? recv.bytes : send.bytes) / roles.blocks;
-    set_operator(call, a, op, info);
-    if (call.bytes == 0) return run_empty(*state, call);
-    if (is_plain() && op != kUserOp) [[likely]] {
+    call.bytes = static_cast<size_t>(roles.got) * info.size;
+    set_operator(call, a, op, info, roles);
+    Lengths<kCollective> lengths(*state);
+    if constexpr (kHasLengths) {
+        if (!tell_blocks(call, lengths.told, lengths.blocks, a, info, state->size)) {
+            return lacks_memory(*state);
+        }
+    }
+    const bool is_empty = kHasLengths ? roles.given == 0 || info.size == 0 : call.bytes == 0;
+    if (is_empty) return run_empty(*state, call);
+    if (is_plain() && op != kUserOp && !(kHasLengths && roles.in_place)) [[likely]] {
         set_buffers(call, send, recv, roles);
         return run(*state, call, hand_over);
     }
@@ -276,6 +357,10 @@ int allreduce(const ReduceArgs& a) { return reduce_any<TUTTI_ALLREDUCE, host_all
 
 int reduce_scatter_block(const ReduceArgs& a) {
     return reduce_any<TUTTI_REDUCE_SCATTER_BLOCK, host_reduce_scatter_block>(a);
+}
+
+int reduce_scatter(const ReduceArgs& a) {
+    return reduce_any<TUTTI_REDUCE_SCATTER, host_reduce_scatter>(a);
 }
 
 int scan(const ReduceArgs& a) { return reduce_any<TUTTI_SCAN, host_scan>(a); }

@@ -2,6 +2,7 @@
 #include "mpi/run_call.h"
 
 #include <cstdio>
+#include <numeric>
 
 #include "base/collectives.h"
 #include "mpi/watches.h"
@@ -37,6 +38,13 @@ Unready no_memory() {
 
 Unready not_packed(int status) { return {status, "your MPI cannot pack its data"}; }
 
+int lacks_memory(CommState& state) {
+    const Unready unready = no_memory();
+    make_ready(state, false);
+    if (state.team != nullptr) tutti_team_give_up(state.team, unready.why);
+    return answer(state.comm, unready.status);
+}
+
 int refuse(CommState& state, Kind kind) {
     char why[96];
     snprintf(why, sizeof why, "%s with arguments that make no call", kind_function(kind));
@@ -60,17 +68,36 @@ uint64_t bytes_of_derived(abi::Count count, abi::Datatype type) {
     return static_cast<uint64_t>(count) * static_cast<uint64_t>(size);
 }
 
-// As calls of the host are counted (passed_bytes.h): of an alltoall all that a rank sends.
+static uint64_t sum(const uint64_t* bytes, uint32_t ranks) {
+    return std::accumulate(bytes, bytes + ranks, uint64_t{0});
+}
+
+// As calls of the host are counted (passed_bytes.h): of an alltoall all that a rank sends, of a
+// vector form the blocks of all, where this rank knows them. A root's own block that stays in place
+// does not move.
 static uint64_t counted_bytes(const CommState& state, const tutti_call& call) {
-    return is_between_all(call.collective) ? call.bytes * uint64_t{state.size} : call.bytes;
+    const tutti_blocks* const blocks = call.blocks;
+    if (blocks == nullptr) {
+        return is_between_all(call.collective) ? call.bytes * uint64_t{state.size} : call.bytes;
+    }
+    const bool is_all_sent = blocks->send_bytes != nullptr;
+    const uint64_t* const bytes = is_all_sent ? blocks->send_bytes : blocks->recv_bytes;
+    if (bytes == nullptr) return call.bytes;
+    const void* const own = is_all_sent ? call.recv : call.send;
+    const bool is_unmoved = has_root(call.collective) && own == TUTTI_IN_PLACE;
+    return sum(bytes, state.size) - (is_unmoved ? bytes[state.rank] : 0);
 }
 
 void count_call(CommState& state, const tutti_call& call, tutti_status status, uint64_t took_ns) {
     note_watched(state, status, took_ns);
-    const bool is_empty = call.bytes == 0 && call.collective != TUTTI_BARRIER;
-    if (!front.asked.report || status != TUTTI_OK || is_empty) return;
-    front.counts.calls.count(static_cast<Kind>(call.collective), state.size,
-                             counted_bytes(state, call), tutti_team_ran(state.team), took_ns);
+    if (!front.asked.report || status != TUTTI_OK) return;
+    const uint64_t bytes = counted_bytes(state, call);
+    // Others may have bytes where a rank knows its own alone.
+    const bool is_counted =
+        bytes > 0 || call.collective == TUTTI_BARRIER || has_private_lengths(call.collective);
+    if (!is_counted) return;
+    front.counts.calls.count(static_cast<Kind>(call.collective), state.size, bytes,
+                             tutti_team_ran(state.team), took_ns);
 }
 
 tutti_status run_and_count(CommState& state, const tutti_call& call) {

@@ -32,6 +32,8 @@ inline tutti_status run_counted(CommState& state, const tutti_call& call) {
 Unready no_memory();
 // The host could not pack: `status` is what it said.
 Unready not_packed(int status);
+// This rank has no memory for what it would tell of a call that the others are in.
+int lacks_memory(CommState& state);
 
 inline constexpr const char* kByTheRules = "host: the rules leave it to your MPI";
 inline constexpr const char* kByLiveTuning = "host: live tuning tries it, or found it faster";
@@ -130,20 +132,6 @@ int checked_by_host(CommState& state, Kind kind, HostCall call) {
         tutti_team_rejected_foreign(state.team, kind_function(kind));
     }
     return status;
-}
-
-// A collective that Tutti does not take over. bytes(state), for the report: see passed_bytes.h.
-template <class Bytes, class HostCall>
-int pass_through(Comm comm, Kind kind, Bytes bytes, HostCall call) {
-    if (!front.asked.report && !front.asked.check) [[likely]]
-        return call();
-    CommState* state = find_state(comm);
-    if (state == nullptr) return call();
-    // Under TUTTI_CHECK a call that is not ours makes the team too: others may be in one that is.
-    if (front.asked.check) make_ready(*state, false);
-    const uint64_t moved = front.asked.report ? bytes(*state) : 0;
-    return checked_by_host(*state, kind,
-                           [&] { return by_host(*state, kind, moved, kNotTakenOver, call); });
 }
 
 }  // namespace tutti::mpi

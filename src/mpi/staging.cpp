@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "mpi/run_call.h"
 
@@ -45,11 +46,15 @@ constexpr const char* kNoMemory = "no memory for a copy of device memory";
 }  // namespace
 
 Staging::Staging(CommState& state, Kind kind, std::initializer_list<Part> parts)
-    : state_(state), kind_(kind), mask_(state.scratch) {
-    if (!front.devices.may_meet()) return;
-    for (const Part& part : parts) {
-        if (part.side != nullptr && part.side->bytes > 0) look(part);
-    }
+    : state_(state), kind_(kind), many_(state.scratch), mask_(state.scratch) {
+    for (const Part& part : parts) add(part);
+}
+
+Staging::Staging(CommState& state, Kind kind, size_t parts)
+    : state_(state), kind_(kind), many_(state.scratch), mask_(state.scratch) {
+    if (parts <= kFew || !front.devices.may_meet()) return;
+    taken_ = reinterpret_cast<Taken*>(many_.get(parts * sizeof(Taken)));
+    room_ = taken_ != nullptr ? parts : 0;
 }
 
 void Staging::look(const Part& part) {
@@ -59,7 +64,9 @@ void Staging::look(const Part& part) {
     Runtime* runtime = front.devices.find(address_at(side.address, whole.low), owner);
     const bool is_split = !is_one_owner(side, whole, runtime, owner);
     if (owner.kind == MemoryKind::kHost && !is_split) return;
-    taken_[count_++] = {part, runtime, owner, is_split, side.address, whole.low, {}};
+    lacks_memory_ = count_ == room_;
+    if (lacks_memory_) return;
+    new (&taken_[count_++]) Taken{part, runtime, owner, is_split, side.address, whole.low, {}};
 }
 
 bool Staging::takes(const TypedBuffer& side) const {
@@ -80,6 +87,7 @@ Unready Staging::unready(int error, const char* why) const {
 }
 
 Unready Staging::before() {
+    if (lacks_memory_) return unready(front.host.abi.err_no_mem, kNoMemory);
     for (size_t i = 0; i < count_; ++i) {
         const Unready unready = take(taken_[i]);
         if (unready.status != abi::kSuccess) return unready;

@@ -32,6 +32,11 @@ class Staging final : public Preparation {
   public:
     // Looks where the sides lie, and moves nothing.
     Staging(CommState& state, Kind kind, std::initializer_list<Part> parts);
+    // Of so many parts, which add() then looks at.
+    Staging(CommState& state, Kind kind, size_t parts);
+    void add(const Part& part) {
+        if (part.side != nullptr && part.side->bytes > 0 && front.devices.may_meet()) look(part);
+    }
     // Some side is device memory.
     [[nodiscard]] bool is_needed() const { return count_ > 0; }
     // This one is.
@@ -68,10 +73,16 @@ class Staging final : public Preparation {
     Unready unready(int error, const char* why) const;
     int failed(int error, const char* why) const;
 
+    static constexpr size_t kFew = 2;  // all but vector forms have no more sides
+
     CommState& state_;
     Kind kind_;
-    Taken taken_[2] = {};
+    Taken few_[kFew] = {};
+    CallScratch many_;
+    Taken* taken_ = few_;
+    size_t room_ = kFew;
     size_t count_ = 0;
+    bool lacks_memory_ = false;
     CallScratch mask_;        // which bytes of an element are data
     char problem_[160] = {};  // the runtime's
 };

@@ -26,24 +26,53 @@ int agree(const CommState& state, int mine, abi::OpName op);
 
 class Trial {
   public:
-    Trial(CommState& state, const tutti_call& call, const Subject& subject)
-        : state_(state), call_(call), subject_(subject) {}
+    Trial() = default;
+    virtual ~Trial() = default;
+    Trial(const Trial&) = delete;
+    Trial& operator=(const Trial&) = delete;
 
     // Before Tutti runs: false where there is no memory for it.
-    bool prepare();
+    virtual bool prepare() = 0;
     // After it: false where the host could not run it.
-    bool run_by_host();
-    Comparison compare();
-    [[nodiscard]] size_t element_bytes() const;
+    virtual bool run_by_host() = 0;
+    virtual Comparison compare() = 0;
+    [[nodiscard]] virtual size_t element_bytes() const = 0;
+    // Of a vector form: how many bytes more this rank gives than it has room for.
+    [[nodiscard]] virtual int64_t surplus() const { return 0; }
+};
+
+// Of blocks that are alike, or of a reduction.
+class AlikeTrial final : public Trial {
+  public:
+    AlikeTrial(CommState& state, const tutti_call& call, const Subject& subject)
+        : state_(state), call_(call), subject_(subject) {}
+
+    bool prepare() override;
+    bool run_by_host() override;
+    Comparison compare() override;
+    [[nodiscard]] size_t element_bytes() const override;
 
   private:
+    // Elements of what is reduced that a rank gets, as a part of what each gives.
+    struct Share {
+        size_t first;
+        size_t count;
+    };
+
     [[nodiscard]] bool is_reduced() const { return is_reduction(call_.collective); }
     [[nodiscard]] bool is_root() const { return state_.rank == call_.root; }
     [[nodiscard]] bool has_kernel() const { return is_reduced() && call_.op != TUTTI_OP_USER; }
     // A result.
     [[nodiscard]] bool receives() const { return subject_.recv != nullptr && blocks_out() > 0; }
+    // Of a reduce_scatter the host reduces all blocks for everybody, as one.
+    [[nodiscard]] bool has_shares() const { return is_reduced() && has_lengths(call_.collective); }
+    [[nodiscard]] Share share() const;
+    // Of one block, or of all that a reduce_scatter reduces.
+    [[nodiscard]] size_t bytes() const;
     // Blocks of a reduction that each rank gives; it gets one of them.
-    [[nodiscard]] uint64_t reduced_blocks() const { return is_reduced() ? blocks_in() : 1; }
+    [[nodiscard]] uint64_t reduced_blocks() const {
+        return is_reduced() && !has_shares() ? blocks_in() : 1;
+    }
     [[nodiscard]] size_t blocks_in() const;
     [[nodiscard]] size_t blocks_out() const;
     [[nodiscard]] size_t slice_elements() const;

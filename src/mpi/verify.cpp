@@ -8,11 +8,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <numeric>
 #include <string>
 #include <utility>
 
 #include "base/collectives.h"
 #include "mpi/trial.h"
+#include "mpi/vector_trial.h"
 
 namespace tutti::mpi {
 
@@ -37,10 +39,24 @@ class QuietFloats {
     fenv_t held_;
 };
 
-// Whether all can go on. Where a gather or scatter sends less than there is room for, some hosts
-// write to the rest, too: there is nothing to compare.
-Readiness agree_to_go_on(const CommState& state, const tutti_call& call, Readiness mine) {
-    const auto bytes = static_cast<int64_t>(call.bytes);
+// Bytes that a vector form sends and nobody receives; less than none where there is more room.
+int64_t agree_on_surplus(const CommState& state, int64_t mine) {
+    int64_t all = mine;
+    front.host.allreduce(&mine, &all, 1, front.host.handles.type[abi::kTypeInt64],
+                         front.host.handles.op[abi::kOpSum], state.comm);
+    return all;
+}
+
+// Whether all can go on. Where less is sent than there is room for, some hosts write to the rest,
+// too: there is nothing to compare.
+Readiness agree_to_go_on(const CommState& state, const tutti_call& call, const Trial* trial,
+                         Readiness mine) {
+    const bool is_vector = has_lengths(call.collective);
+    if (is_vector) {
+        const int64_t surplus = agree_on_surplus(state, trial != nullptr ? trial->surplus() : 0);
+        if (surplus != 0) mine = std::min(mine, kCannot);
+    }
+    const auto bytes = is_vector ? int64_t{0} : static_cast<int64_t>(call.bytes);
     const int64_t own[] = {mine, bytes, -bytes};
     int64_t least[] = {mine, bytes, -bytes};
     front.host.allreduce(own, least, 3, front.host.handles.type[abi::kTypeInt64],
@@ -55,6 +71,18 @@ std::string what_is_reduced(const tutti_call& call) {
     return std::string(" of ") + dtype_name(call.dtype) + ", " + op_name(call.op);
 }
 
+// What this rank holds of a call: the larger of both sides.
+uint64_t held_bytes(const CommState& state, const tutti_call& call) {
+    const auto sum = [&](const uint64_t* blocks) {
+        return blocks != nullptr ? std::accumulate(blocks, blocks + state.size, uint64_t{0}) : 0;
+    };
+    if (call.blocks != nullptr) {
+        const uint64_t own = call.bytes;
+        return std::max({own, sum(call.blocks->send_bytes), sum(call.blocks->recv_bytes)});
+    }
+    return has_blocks(call.collective) ? call.bytes * uint64_t{state.size} : call.bytes;
+}
+
 void tell(const CommState& state, const tutti_call& call, const Trial& trial,
           const Comparison& found) {
     const uint32_t line = front.verify.lines.fetch_add(1, std::memory_order_relaxed);
@@ -62,8 +90,10 @@ void tell(const CommState& state, const tutti_call& call, const Trial& trial,
     const size_t element = trial.element_bytes();
     std::string text = "VERIFY: wrong result: ";
     text += kind_function(static_cast<Kind>(call.collective));
-    text += what_is_reduced(call) + ", " + std::to_string(call.bytes) + " bytes";
-    text += has_blocks(call.collective) ? " a block" : "";
+    const bool is_vector = has_lengths(call.collective);
+    text += what_is_reduced(call) + ", ";
+    text += std::to_string(is_vector ? held_bytes(state, call) : call.bytes) + " bytes";
+    text += is_vector ? " on this rank" : has_blocks(call.collective) ? " a block" : "";
     if (has_root(call.collective)) text += ", root " + std::to_string(call.root);
     text += "; call " + std::to_string(state.verify_calls + 1) + " on communicator " +
             std::to_string(state.verify_number >> 32) + "." +
@@ -94,9 +124,7 @@ void count_outcome(const CommState& state, Readiness readiness, Outcome outcome)
 
 // Of a gather or scatter others may have less, and the call not be too large for them.
 bool is_too_large(const CommState& state, const tutti_call& call) {
-    const uint64_t bytes = call.bytes;
-    return bytes > kVerifiedBytesMax ||
-           (has_blocks(call.collective) && bytes * uint64_t{state.size} > kVerifiedBytesMax);
+    return call.bytes > kVerifiedBytesMax || held_bytes(state, call) > kVerifiedBytesMax;
 }
 
 }  // namespace
@@ -112,7 +140,12 @@ Verified::Verified(CommState& state, const tutti_call& call, const Subject& subj
 Verified::~Verified() = default;
 
 void Verified::prepare() {
-    trial_.reset(new (std::nothrow) Trial(state_, call_, subject_));
+    const bool is_moved = has_lengths(call_.collective) && !is_reduction(call_.collective);
+    if (is_moved) {
+        trial_.reset(new (std::nothrow) VectorTrial(state_, call_, subject_));
+    } else {
+        trial_.reset(new (std::nothrow) AlikeTrial(state_, call_, subject_));
+    }
     is_prepared_ = trial_ && !is_too_large(state_, call_) && trial_->prepare();
 }
 
@@ -130,12 +163,13 @@ int Verified::after(int status) {
 }
 
 int Verified::compare(int status) {
-    // Nothing has been overwritten.
-    if (call_.bytes == 0 && status == abi::kSuccess) prepare();
+    // Nothing has been overwritten. Vector forms are prepared, or have no bytes anywhere.
+    const bool is_late = call_.bytes == 0 && !has_lengths(call_.collective);
+    if (is_late && status == abi::kSuccess) prepare();
     const HostGuard guard;
     const QuietFloats quiet;
     const Readiness mine = status != abi::kSuccess ? kTuttiFailed : is_prepared_ ? kReady : kCannot;
-    const Readiness all = agree_to_go_on(state_, call_, mine);
+    const Readiness all = agree_to_go_on(state_, call_, trial_.get(), mine);
     if (all != kReady) {
         count_outcome(state_, all, kUndecided);
         return status;

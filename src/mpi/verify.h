@@ -33,13 +33,17 @@
 
 namespace tutti::mpi {
 
+class RankBlocks;
+
 // A call as this rank sees it. A side that is not significant here, or in place, is null; a
-// broadcast has `recv` alone.
+// broadcast has `recv` alone. Vector forms, but for reductions, have `sent` and `received`.
 struct Subject {
     const TypedBuffer* send = nullptr;
     const TypedBuffer* recv = nullptr;
     abi::Op op{};  // of reductions, as their element type
     abi::Datatype type{};
+    const RankBlocks* sent = nullptr;
+    const RankBlocks* received = nullptr;
 };
 
 class Trial;

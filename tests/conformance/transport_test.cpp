@@ -104,6 +104,25 @@ TEST_P(Conformance, Sizes) {
     expect_all();
 }
 
+// Both sides say that it may be so: the rest of the room stays as it was, or has anything.
+TEST_P(Conformance, FewerBytesThanThereIsRoomFor) {
+    MessageId id{5, 0, 3, 0};
+    id.may_be_short = true;
+    for (const size_t bytes : {1u, 256u, 257u, 65'536u, 1u << 20}) {
+        for (const size_t more : {0u, 1u, 300u, 200'000u}) {
+            for (const bool recv_first : {true, false}) {
+                Letter& letter = write(0, 1, id, bytes);
+                ++id.message;
+                letter.got.assign(bytes + more + 2, std::byte{0x55});
+                if (recv_first) recv(letter);
+                send(letter);
+                if (!recv_first) recv(letter);
+            }
+        }
+    }
+    expect_all();
+}
+
 // As a barrier has them: all of a call have come before any of the next is sent.
 TEST_P(Conformance, CountedMessages) {
     for (uint32_t call = 0; call < 20; ++call) {

@@ -731,13 +731,15 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{"", "explain",
               "explain: which collective? One of barrier, bcast, reduce, allreduce, gather, "
-              "scatter, allgather, reduce_scatter_block, alltoall, scan, exscan"},
+              "scatter, allgather, reduce_scatter_block, alltoall, scan, exscan, gatherv, "
+              "scatterv, allgatherv, alltoallv, alltoallw, reduce_scatter"},
         Wrong{"", "explain alreduce --ranks 2",
               "unknown collective alreduce; did you mean allreduce?"},
-        Wrong{"", "explain reduce_scatter --ranks 2",
-              "unknown collective reduce_scatter: Tutti runs barrier, bcast, reduce, allreduce, "
-              "gather, scatter, allgather, reduce_scatter_block, alltoall, scan, exscan, your MPI "
-              "the others"},
+        Wrong{"", "explain neighbor_allgather --ranks 2",
+              "unknown collective neighbor_allgather: Tutti runs barrier, bcast, reduce, "
+              "allreduce, gather, scatter, allgather, reduce_scatter_block, alltoall, scan, "
+              "exscan, gatherv, scatterv, allgatherv, alltoallv, alltoallw, reduce_scatter, your "
+              "MPI the others"},
         Wrong{"", "explain allreduce --ranks 2 --hosts 1 --bytes 8 --algorithm split",
               "--algorithm: split is an algorithm within a host: node:split"},
         Wrong{"", "explain barrier now --ranks 2", "explain: unexpected word now"},

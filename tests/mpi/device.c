@@ -3,7 +3,8 @@
 // real one (real_cuda.c): some ranks pass device, managed or pool memory, some the processor's,
 // drawn by seed.
 //
-//     device LIBRARY WHAT [SEED]     WHAT: all | late | reuse | stream | idle | mixed | threads |
+//     device LIBRARY WHAT [SEED]     WHAT: all | vectors | late | reuse | stream | idle | mixed |
+//     threads |
 //                                     large | errors FUNCTION | unpinned FUNCTION
 #include <dlfcn.h>
 #include <pthread.h>
@@ -351,6 +352,148 @@ static void one_alltoall(Run* run, size_t count) {
     check_memory(&recv, busy, "alltoall");
 }
 
+// Blocks of elements whose number differs, some of none.
+static size_t drawn_count(const Run* run, int from, int to, size_t most) {
+    const uint64_t random = mix(run->key * 61 + (uint64_t)(from * run->size + to));
+    return random % 3 ? random / 3 % (most + 1) : 0;
+}
+
+enum { kRanksMax = 16 };
+
+// A block for each rank, the last rank's first, with an element between one block and the next.
+typedef struct Blocks {
+    int counts[kRanksMax], offsets[kRanksMax];
+    size_t all;
+} Blocks;
+
+static void place_blocks(const Run* run, Blocks* b) {
+    b->all = 0;
+    for (int i = run->size - 1; i >= 0; --i) {
+        b->offsets[i] = (int)b->all;
+        b->all += (size_t)b->counts[i] + 1;
+    }
+}
+
+static void set_block(const Run* run, Memory* m, const Blocks* b, int block, int from, int to) {
+    for (size_t u = 0; u < (size_t)b->counts[block] * kUnits; ++u) {
+        set_unit(m, (size_t)b->offsets[block] * kUnits + u,
+                 value_of(run->key, from * run->size + to, u));
+    }
+}
+
+static void one_alltoallv(Run* run, size_t count) {
+    const int in_place = (int)(mix(run->key) % 3 == 0), busy = draw_busy(run), me = run->rank;
+    Blocks sent, got;
+    for (int r = 0; r < run->size; ++r) {
+        const int low = r < me ? r : me, high = r < me ? me : r;
+        sent.counts[r] = (int)drawn_count(run, in_place ? low : me, in_place ? high : r, count);
+        got.counts[r] = (int)drawn_count(run, in_place ? low : r, in_place ? high : me, count);
+    }
+    place_blocks(run, &sent);
+    place_blocks(run, &got);
+    Memory send = draw_memory(run, in_place ? 0 : sent.all), recv = draw_memory(run, got.all);
+    for (int r = 0; r < run->size; ++r) {
+        if (in_place) set_block(run, &recv, &got, r, me, r);
+        if (!in_place) set_block(run, &send, &sent, r, me, r);
+    }
+    place_image(&send, busy);
+    place_image(&recv, busy);
+    MPI_Alltoallv(in_place ? MPI_IN_PLACE : send.start, sent.counts, sent.offsets,
+                  send.layout->type, recv.start, got.counts, got.offsets, recv.layout->type,
+                  MPI_COMM_WORLD);
+    for (int r = 0; r < run->size; ++r) set_block(run, &recv, &got, r, r, me);
+    check_memory(&send, busy, "alltoallv, sent");
+    check_memory(&recv, busy, "alltoallv");
+}
+
+// root < 0: of an allgatherv.
+static void one_gatherv(Run* run, size_t count, int root) {
+    const int receives = root < 0 || run->rank == root, busy = draw_busy(run);
+    const int in_place = receives && mix(run->key) % 2;
+    Blocks got;
+    for (int r = 0; r < run->size; ++r) got.counts[r] = (int)drawn_count(run, r, 0, count);
+    place_blocks(run, &got);
+    const size_t own = (size_t)got.counts[run->rank];
+    Memory one = draw_memory(run, own), all = draw_memory(run, receives ? got.all : 0);
+    for (size_t u = 0; u < own * kUnits; ++u)
+        set_unit(&one, u, value_of(run->key, run->rank * run->size, u));
+    if (in_place) set_block(run, &all, &got, run->rank, run->rank, 0);
+    place_image(&one, busy);
+    place_image(&all, busy);
+    const void* from = in_place ? MPI_IN_PLACE : one.start;
+    if (root < 0) {
+        MPI_Allgatherv(from, (int)own, one.layout->type, all.start, got.counts, got.offsets,
+                       all.layout->type, MPI_COMM_WORLD);
+    } else {
+        MPI_Gatherv(from, (int)own, one.layout->type, receives ? all.start : NULL, got.counts,
+                    got.offsets, all.layout->type, root, MPI_COMM_WORLD);
+    }
+    for (int r = 0; r < run->size && receives; ++r) set_block(run, &all, &got, r, r, 0);
+    check_memory(&one, busy, "gatherv, sent");
+    check_memory(&all, busy, "gatherv");
+}
+
+static void one_scatterv(Run* run, size_t count, int root) {
+    const int sends = run->rank == root, busy = draw_busy(run);
+    const int in_place = sends && mix(run->key) % 2;
+    Blocks sent;
+    for (int r = 0; r < run->size; ++r) sent.counts[r] = (int)drawn_count(run, 0, r, count);
+    place_blocks(run, &sent);
+    const size_t own = (size_t)sent.counts[run->rank];
+    Memory one = draw_memory(run, own), all = draw_memory(run, sends ? sent.all : 0);
+    for (int r = 0; r < run->size && sends; ++r) set_block(run, &all, &sent, r, 0, r);
+    place_image(&one, busy);
+    place_image(&all, busy);
+    MPI_Scatterv(sends ? all.start : NULL, sent.counts, sent.offsets, all.layout->type,
+                 in_place ? MPI_IN_PLACE : one.start, (int)own, one.layout->type, root,
+                 MPI_COMM_WORLD);
+    for (size_t u = 0; u < own * kUnits && !in_place; ++u)
+        set_unit(&one, u, value_of(run->key, run->rank, u));
+    check_memory(&one, busy, "scatterv");
+    check_memory(&all, busy, "scatterv, sent");
+}
+
+// Of ints, in place or not. The result stands first.
+static void one_reduce_scatterv(Run* run, size_t count) {
+    static Layout plain = {MPI_DATATYPE_NULL, {0, 4}, 8, 0, 8};
+    const int in_place = (int)(mix(run->key) % 2), busy = draw_busy(run);
+    int counts[kRanksMax];
+    size_t all = 0, before = 0;
+    for (int r = 0; r < run->size; ++r) {
+        counts[r] = (int)(drawn_count(run, r, 0, count) * kUnits);
+        if (r < run->rank) before += (size_t)counts[r];
+        all += (size_t)counts[r];
+    }
+    const size_t own = (size_t)counts[run->rank];
+    Memory send = make_memory(draw_place(run), &plain, in_place ? 0 : all / kUnits, 0);
+    Memory recv = make_memory(draw_place(run), &plain, (in_place ? all : own) / kUnits, 1);
+    for (size_t u = 0; u < all; ++u)
+        set_unit(in_place ? &recv : &send, u, value_of(run->key, run->rank, u));
+    place_image(&send, busy);
+    place_image(&recv, busy);
+    MPI_Reduce_scatter(in_place ? MPI_IN_PLACE : send.start, recv.start, counts, MPI_INT, MPI_SUM,
+                       MPI_COMM_WORLD);
+    for (size_t u = 0; u < own; ++u) set_unit(&recv, u, sum_of(run, before + u));
+    check_memory(&send, busy, "reduce_scatter, sent");
+    check_memory(&recv, busy, "reduce_scatter");
+}
+
+static void vectors(Run* run) {
+    static const size_t kCounts[] = {0, 1, 3, 30, 300, 3000};
+    run->current = -1;
+    for (size_t i = 0; i < sizeof kCounts / sizeof *kCounts; ++i) {
+        for (int turn = 0; turn < 4; ++turn, run->key = mix(run->key)) {
+            const int root = (int)(run->key % (uint64_t)run->size);
+            one_alltoallv(run, kCounts[i]);
+            one_gatherv(run, kCounts[i], root);
+            one_gatherv(run, kCounts[i], -1);
+            one_scatterv(run, kCounts[i], root);
+            one_reduce_scatterv(run, kCounts[i]);
+        }
+    }
+    expect(gpu.count("pushed") == 0, "%ld contexts left pushed", gpu.count("pushed"));
+}
+
 // Rank 0 has no result of an exscan, and may give its input where the others get theirs.
 static void one_scan(Run* run, size_t count, int is_exclusive) {
     static Layout plain = {MPI_DATATYPE_NULL, {0, 4}, 8, 0, 8};
@@ -610,6 +753,7 @@ int main(int argc, char** argv) {
         open_runtime(argv[1]);
     }
     if (strcmp(what, "all") == 0 || is_late) all_sizes(&run);
+    if (strcmp(what, "vectors") == 0) vectors(&run);
     if (strcmp(what, "reuse") == 0) reuse(&run);
     if (strcmp(what, "stream") == 0) stream(&run);
     if (strcmp(what, "mixed") == 0) mixed(&run);

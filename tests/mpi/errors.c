@@ -54,12 +54,49 @@ static void try_all(MPI_Comm comm, int fewer) {
     show("Exscan of double by BAND", MPI_Exscan(in, out, 1, MPI_DOUBLE, MPI_BAND, comm));
 }
 
+// Of what an allgatherv receives, Open MPI 4 does not look at the counts.
+static void try_vectors(MPI_Comm comm) {
+    int in[16] = {0}, out[1024] = {0}, size, ones[64], none[64], offsets[64];
+    MPI_Datatype ints[64], nulls[64];
+    MPI_Comm_size(comm, &size);
+    for (int i = 0; i < 64; ++i) {
+        ones[i] = 1, none[i] = -1, offsets[i] = i;
+        ints[i] = MPI_INT, nulls[i] = MPI_DATATYPE_NULL;
+    }
+    const MPI_Datatype type = MPI_INT, null = MPI_DATATYPE_NULL;
+    show("Gatherv count", MPI_Gatherv(in, -1, type, out, none, offsets, type, 0, comm));
+    show("Gatherv root", MPI_Gatherv(in, 1, type, out, ones, offsets, type, size, comm));
+    show("Gatherv type", MPI_Gatherv(in, 1, null, out, ones, offsets, null, 0, comm));
+    show("Scatterv count", MPI_Scatterv(out, none, offsets, type, in, -1, type, 0, comm));
+    show("Scatterv root", MPI_Scatterv(out, ones, offsets, type, in, 1, type, -7, comm));
+    show("Scatterv type", MPI_Scatterv(out, ones, offsets, null, in, 1, null, 0, comm));
+    show("Allgatherv count sent", MPI_Allgatherv(in, -1, type, out, ones, offsets, type, comm));
+    show("Allgatherv type", MPI_Allgatherv(in, 1, null, out, ones, offsets, type, comm));
+    show("Alltoallv count", MPI_Alltoallv(in, none, offsets, type, out, ones, offsets, type, comm));
+    show("Alltoallv count received",
+         MPI_Alltoallv(in, ones, offsets, type, out, none, offsets, type, comm));
+    show("Alltoallv type", MPI_Alltoallv(in, ones, offsets, null, out, ones, offsets, type, comm));
+    show("Alltoallv into in place",
+         MPI_Alltoallv(in, ones, offsets, type, MPI_IN_PLACE, ones, offsets, type, comm));
+    show("Alltoallw count", MPI_Alltoallw(in, none, offsets, ints, out, ones, offsets, ints, comm));
+    show("Alltoallw count received",
+         MPI_Alltoallw(in, ones, offsets, ints, out, none, offsets, ints, comm));
+    show("Alltoallw type", MPI_Alltoallw(in, ones, offsets, nulls, out, ones, offsets, ints, comm));
+    show("Reduce_scatter count", MPI_Reduce_scatter(in, out, none, type, MPI_SUM, comm));
+    show("Reduce_scatter operator", MPI_Reduce_scatter(in, out, ones, type, MPI_OP_NULL, comm));
+    show("Reduce_scatter of double by BAND",
+         MPI_Reduce_scatter(in, out, ones, MPI_DOUBLE, MPI_BAND, comm));
+    show("Reduce_scatter into in place",
+         MPI_Reduce_scatter(in, MPI_IN_PLACE, ones, type, MPI_SUM, comm));
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     show("Barrier communicator", MPI_Barrier(MPI_COMM_NULL));
     for (int call = 0; call < 5; ++call) MPI_Barrier(MPI_COMM_WORLD);
     try_all(MPI_COMM_WORLD, argc > 1);
+    try_vectors(MPI_COMM_WORLD);
     // A handler of the program's own is called, once an error.
     MPI_Errhandler handler;
     MPI_Comm dup;

@@ -5,14 +5,17 @@ program fortran
     implicit none
     integer :: code, me, ranks, call, root, failures, i, total
     integer :: numbers(10)
-    integer, allocatable :: all(:), other(:)
+    integer, allocatable :: all(:), other(:), counts(:), places(:)
     double precision :: values(1000), sums(1000)
     logical :: mine, both
 
     call MPI_Init(code)
     call MPI_Comm_rank(MPI_COMM_WORLD, me, code)
     call MPI_Comm_size(MPI_COMM_WORLD, ranks, code)
-    allocate(all(10 * ranks), other(10 * ranks))
+    allocate(all(10 * ranks), other(10 * ranks), counts(ranks), places(ranks))
+    ! Blocks of 1, 2, ... numbers, the last rank's first.
+    counts = (/ (i, i = 1, ranks) /)
+    places = (/ (10 * (ranks - i), i = 1, ranks) /)
     failures = 0
     do call = 0, 9
         root = mod(call, ranks)
@@ -63,12 +66,41 @@ program fortran
         total = me * (me - 1) / 2 + me * call
         if (me == 0) total = call
         if (any(numbers /= total)) failures = failures + 1
+
+        numbers = me
+        all = -1
+        call MPI_Gatherv(numbers, me + 1, MPI_INTEGER, all, counts, places, MPI_INTEGER, root, &
+                         MPI_COMM_WORLD, code)
+        do i = 1, ranks
+            if (me == root .and. any(all(places(i) + 1:places(i) + i) /= i - 1)) then
+                failures = failures + 1
+            end if
+        end do
+        all = -1
+        call MPI_Allgatherv(numbers, me + 1, MPI_INTEGER, all, counts, places, MPI_INTEGER, &
+                            MPI_COMM_WORLD, code)
+        do i = 1, ranks
+            if (any(all(places(i) + 1:places(i) + i) /= i - 1)) failures = failures + 1
+        end do
+        numbers = -1
+        call MPI_Scatterv(all, counts, places, MPI_INTEGER, numbers, me + 1, MPI_INTEGER, root, &
+                          MPI_COMM_WORLD, code)
+        if (any(numbers(1:me + 1) /= me)) failures = failures + 1
+        other = -1
+        call MPI_Alltoallv(all, counts, places, MPI_INTEGER, other, (/ (me + 1, i = 1, ranks) /), &
+                           places, MPI_INTEGER, MPI_COMM_WORLD, code)
+        do i = 1, ranks
+            if (any(other(places(i) + 1:places(i) + me + 1) /= me)) failures = failures + 1
+        end do
+        all = me
+        call MPI_Reduce_scatter(all, other, counts, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, code)
+        if (any(other(1:me + 1) /= ranks * (ranks - 1) / 2)) failures = failures + 1
     end do
     if (failures > 0) then
         print '(A,I0)', 'failed ', failures
         call MPI_Abort(MPI_COMM_WORLD, 1, code)
     end if
     call MPI_Barrier(MPI_COMM_WORLD, code)
-    if (me == 0) print '(A)', 'ok 80'
+    if (me == 0) print '(A)', 'ok 130'
     call MPI_Finalize(code)
 end program fortran

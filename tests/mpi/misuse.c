@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks that behave badly, or merely unusually, one way at a time:
 //
-//   misuse collective|root|operator|type|kind|bytes|foreign|host|first|first-foreign
+//   misuse collective|root|operator|type|kind|bytes|vector|host|first|first-vector
 //                     rank 1 calls something else (TUTTI_CHECK)
 //   misuse legal      what looks different and is not: a vector against ints, in place, null
 //   misuse late       rank 1 comes three seconds late (TUTTI_STALL)
@@ -21,8 +21,8 @@ static void keep(void* in, void* inout, int* count, MPI_Datatype* type) {
     (void)in, (void)inout, (void)count, (void)type;
 }
 
-// What Tutti does not take over.
-static void foreign(const int* in, int* out) {
+// Lengths of blocks that all know.
+static void scatter_sums(const int* in, int* out) {
     int counts[64];
     for (int i = 0; i < size; ++i) counts[i] = 1;
     MPI_Reduce_scatter(in, out, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -49,8 +49,8 @@ static void mismatch(const char* what) {
         MPI_Bcast(in, 4, odd ? MPI_UNSIGNED_LONG : MPI_DOUBLE, 0, MPI_COMM_WORLD);
     } else if (!strcmp(what, "bytes")) {
         MPI_Allreduce(in, out, odd ? 5 : 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    } else if (!strcmp(what, "foreign")) {
-        if (odd) foreign(in, out);
+    } else if (!strcmp(what, "vector")) {
+        if (odd) scatter_sums(in, out);
         if (!odd) MPI_Barrier(MPI_COMM_WORLD);
     } else if (!strcmp(what, "host")) {
         // A reduction that stays with the host for its operator.
@@ -59,8 +59,8 @@ static void mismatch(const char* what) {
     } else if (!strcmp(what, "first")) {
         if (odd) MPI_Barrier(MPI_COMM_WORLD);
         if (!odd) MPI_Bcast(in, 4, MPI_INT, 0, MPI_COMM_WORLD);
-    } else if (!strcmp(what, "first-foreign")) {
-        if (odd) foreign(in, out);
+    } else if (!strcmp(what, "first-vector")) {
+        if (odd) scatter_sums(in, out);
         if (!odd) MPI_Bcast(in, 4, MPI_INT, 0, MPI_COMM_WORLD);
     }
     // Reached only where the mismatch went unnoticed; the ranks are then out of step for good.
@@ -95,7 +95,7 @@ static void legal(void) {
                   MPI_COMM_WORLD);
         MPI_Bcast(pair, 1, rank % 2 ? MPI_LONG : MPI_INT64_T, root, MPI_COMM_WORLD);
         int all[64] = {0}, one[64] = {0};
-        foreign(one, all);
+        scatter_sums(one, all);
         MPI_Barrier(MPI_COMM_WORLD);
     }
     MPI_Type_free(&vector);

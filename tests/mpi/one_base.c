@@ -264,11 +264,14 @@ static void own_blocks(int level) {
     MPI_Type_free(&ints);
 }
 
-enum { kReduce, kAllreduce, kReduceScatter, kScan, kExscan };
+enum { kReduce, kAllreduce, kReduceScatter, kScan, kExscan, kReduceVectors };
 
 static void itself(int which, const char* how, void* at_base, MPI_Datatype type, int count,
                    MPI_Op op) {
-    const char* const names[] = {"reduce", "allreduce", "reduce_scatter_block", "scan", "exscan"};
+    const char* const names[] = {"reduce", "allreduce", "reduce_scatter_block",
+                                 "scan",   "exscan",    "reduce_scatter"};
+    int counts[kRanksMax];
+    for (int r = 0; r < kRanksMax; ++r) counts[r] = count;
     Group g = begin();
     const Lane lane = {0, 1, type};
     for (int b = 0; b < g.size; ++b) put(&lane, b, 1, g.rank);
@@ -279,13 +282,16 @@ static void itself(int which, const char* how, void* at_base, MPI_Datatype type,
         code = MPI_Allreduce(at_base, at_base, count, type, op, g.comm);
     } else if (which == kReduceScatter) {
         code = MPI_Reduce_scatter_block(at_base, at_base, count, type, op, g.comm);
+    } else if (which == kReduceVectors) {
+        code = MPI_Reduce_scatter(at_base, at_base, counts, type, op, g.comm);
     } else if (which == kScan) {
         code = MPI_Scan(at_base, at_base, count, type, op, g.comm);
     } else {
         code = MPI_Exscan(at_base, at_base, count, type, op, g.comm);
     }
-    // Of reduce_scatter_block the first of this rank's block.
-    const int first = which == kReduceScatter && type == MPI_INT ? g.rank * count % kInts : 0;
+    // Of a reduce_scatter the first of this rank's block.
+    const int is_scattered = which == kReduceScatter || which == kReduceVectors;
+    const int first = is_scattered && type == MPI_INT ? g.rank * count % kInts : 0;
     const int ranks = which == kScan ? g.rank + 1 : which == kExscan ? g.rank : g.size;
     int want = 0;
     for (int r = 0; r < ranks; ++r) want += value(1, r, first);
@@ -304,6 +310,39 @@ static void exchange(const char* how, Side one, Side all) {
     end(&g, 1, "alltoall", how, code, right);
 }
 
+// The same by an alltoallv, with one array of counts for both sides or two.
+static void exchange_vectors(const char* how, Side one, Side all, int is_one_array) {
+    int counts[kRanksMax], others[kRanksMax], offsets[kRanksMax];
+    for (int r = 0; r < kRanksMax; ++r) {
+        counts[r] = one.count, others[r] = all.count;
+        offsets[r] = r * one.count;
+    }
+    Group g = begin();
+    const Lane lane = {0, all.stride, all.type};
+    for (int r = 0; r < g.size; ++r) put(&lane, r, 1, g.rank * g.size + r);
+    const int code = MPI_Alltoallv(one.base, counts, offsets, one.type, all.base,
+                                   is_one_array ? counts : others, offsets, all.type, g.comm);
+    int right = 1;
+    for (int r = 0; r < g.size; ++r) right &= holds(&lane, r, 1, r * g.size + g.rank);
+    end(&g, 1, "alltoallv", how, code, right);
+}
+
+// A root's own block of a gatherv is its place among all.
+static void own_vector(Side side, int root) {
+    int counts[kRanksMax], offsets[kRanksMax];
+    for (int r = 0; r < kRanksMax; ++r) counts[r] = side.count, offsets[r] = r * side.count;
+    Group g = begin();
+    const Lane lane = {0, side.stride, side.type};
+    put(&lane, g.rank, 1, g.rank);
+    const int code = root < 0 ? MPI_Allgatherv(own_place(&g, &side), side.count, side.type,
+                                               side.base, counts, offsets, side.type, g.comm)
+                              : MPI_Gatherv(own_place(&g, &side), side.count, side.type, side.base,
+                                            counts, offsets, side.type, root, g.comm);
+    int right = 1;
+    for (int r = 0; r < g.size; ++r) right &= holds(&lane, r, 1, r);
+    end(&g, root < 0 ? 0 : root, root < 0 ? "allgatherv" : "gatherv", "one handle", code, right);
+}
+
 static void exchanges(int level) {
     Lane apart = make_lane(0, 2, 0), placed = make_lane(0, 1, 1);
     MPI_Datatype ints;
@@ -315,6 +354,10 @@ static void exchanges(int level) {
     if (level > 1) exchange("other handles", single, dense);
     exchange("one handle with gaps", gaps, gaps);
     exchange("absolute addresses", bottom, bottom);
+    exchange_vectors("one array of counts", single, single, 1);
+    if (level > 2) exchange_vectors("two arrays of counts", single, single, 0);
+    own_vector(single, -1);
+    if (level > 1) own_vector(single, 1);
     MPI_Type_free(&apart.type);
     MPI_Type_free(&placed.type);
     MPI_Type_free(&ints);
@@ -324,7 +367,7 @@ static void into_itself(int level) {
     MPI_Op op;
     Lane placed = make_lane(0, 1, 1), relative = make_lane(0, 1, 0);
     MPI_Op_create(sum_ints, 1, &op);
-    for (int which = level > 1 ? kReduce : kAllreduce; which <= kExscan; ++which) {
+    for (int which = level > 1 ? kReduce : kAllreduce; which <= kReduceVectors; ++which) {
         itself(which, "ints into themselves", memory, MPI_INT, kInts, MPI_SUM);
         itself(which, "an int into itself", memory, MPI_INT, 1, MPI_SUM);
         itself(which, "an element into itself", memory, relative.type, 1, op);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each collective that Tutti does not take over, with known sizes (between groups, an alltoall,
-// too); what is not significant on a rank holds what nobody may read.
+// Each vector form, with known sizes (between groups, an alltoall, too); what is not significant on
+// a rank holds what nobody may read.
 //
 //   passed int|large [groups]
 //

@@ -18,6 +18,7 @@ enum {
     kAlltoall,
     kScan,
     kExscan,
+    kVectors,
     kKinds
 };
 
@@ -181,6 +182,64 @@ static void alltoall(int ints, uint64_t key) {
     drop_view(&in);
 }
 
+// Of a vector form: blocks of `parts[r]` pairs of ints, in an order and with gaps of each rank's.
+static void place_parts(const int* parts, int* offsets) {
+    const int turned = own ? (int)(draw(&own) % (uint64_t)size) : 0;
+    int end = 0;
+    for (int k = 0; k < size; ++k) {
+        const int r = (k + turned) % size;
+        offsets[r] = end + (chance(2) ? 3 : 0);
+        end = offsets[r] + parts[r];
+    }
+}
+
+static void put_pairs(int* at, int pairs, uint64_t key, int from) {
+    for (int i = 0; i < 2 * pairs; ++i) at[i] = value(key, from, i);
+}
+
+static void verify_pairs(const int* at, int pairs, uint64_t key, int from, const char* what) {
+    int right = 1;
+    for (int i = 0; i < 2 * pairs; ++i) right &= at[i] == value(key, from, i);
+    expect(right, "%s: the block of %d, %d pairs", what, from, pairs);
+}
+
+// An allgatherv and an alltoallv, whose lengths are given. Datatypes are alike: Open MPI chooses
+// its allgatherv by the one that is sent.
+static void vectors(int ints, uint64_t key) {
+    enum { kRanksMax = 64, kGap = 3 };
+    int gathered[kRanksMax], exchanged[kRanksMax], at_gather[kRanksMax], at_exchange[kRanksMax];
+    for (int r = 0; r < size; ++r) {
+        gathered[r] = ints * (r % 3) / 4;
+        exchanged[r] = ints * ((r + rank) % 3) / 4;  // from and to this rank
+    }
+    place_parts(gathered, at_gather);
+    place_parts(exchanged, at_exchange);
+    const size_t room = (size_t)size * (size_t)(ints / 2 + kGap + 1) * 2;
+    int *in = calloc(room, sizeof *in), *out = calloc(room, sizeof *out);
+    MPI_Datatype pair;
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_commit(&pair);
+    const int in_place = chance(2);
+    int* const mine = in_place ? out + 2 * at_gather[rank] : in;
+    put_pairs(mine, gathered[rank], key, rank);
+    MPI_Allgatherv(in_place ? MPI_IN_PLACE : in, gathered[rank], pair, out, gathered, at_gather,
+                   pair, MPI_COMM_WORLD);
+    for (int r = 0; r < size; ++r) {
+        verify_pairs(out + 2 * at_gather[r], gathered[r], key, r, "Allgatherv");
+    }
+    for (int r = 0; r < size; ++r) {
+        put_pairs(in + 2 * at_exchange[r], exchanged[r], key, rank * size + r);
+    }
+    // In place is for all ranks or none, and Open MPI waits in vain where they differ.
+    MPI_Alltoallv(in, exchanged, at_exchange, pair, out, exchanged, at_exchange, pair,
+                  MPI_COMM_WORLD);
+    for (int r = 0; r < size; ++r) {
+        verify_pairs(out + 2 * at_exchange[r], exchanged[r], key, r * size + rank, "Alltoallv");
+    }
+    MPI_Type_free(&pair);
+    free(in), free(out);
+}
+
 // On rank 0 of an exscan that is not in place there may be garbage.
 static void scan(int is_exclusive, int ints, uint64_t key) {
     View in = make_view(1, ints, 0), out = make_view(1, ints, 0);
@@ -220,6 +279,7 @@ int main(int argc, char** argv) {
         if (kind == kScatter) scatter(ints, root, key);
         if (kind == kAllgather) allgather(ints, key);
         if (kind == kAlltoall) alltoall(ints, key);
+        if (kind == kVectors) vectors(ints, key);
         if (kind == kScan || kind == kExscan) scan(kind == kExscan, ints, key);
     }
     return finish();

@@ -9,9 +9,22 @@
 
 enum { kPlaces = 9, kCallsBehind = 6, kCounts = 5 };
 
-static const char* const kNames[] = {
-    "bcast",    "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter_block",
-    "alltoall", "scan",   "exscan"};
+static const char* const kNames[] = {"bcast",
+                                     "reduce",
+                                     "allreduce",
+                                     "gather",
+                                     "scatter",
+                                     "allgather",
+                                     "reduce_scatter_block",
+                                     "alltoall",
+                                     "scan",
+                                     "exscan",
+                                     "gatherv",
+                                     "scatterv",
+                                     "allgatherv",
+                                     "alltoallv",
+                                     "alltoallw",
+                                     "reduce_scatter"};
 enum { kKinds = sizeof kNames / sizeof *kNames };
 
 static int rank, size;
@@ -23,6 +36,57 @@ static int sum_of(int turn, int i) {
     int sum = 0;
     for (int who = 0; who < size; ++who) sum += value_of(who, turn, i);
     return sum;
+}
+
+// As many counts, and as many of each block.
+typedef struct Vectors {
+    int counts[64], offsets[64], bytes[64];
+    MPI_Datatype types[64];
+} Vectors;
+
+static Vectors vectors_of(int count) {
+    Vectors v;
+    for (int i = 0; i < 64; ++i) {
+        v.counts[i] = count;
+        v.offsets[i] = i * kCounts;
+        v.bytes[i] = v.offsets[i] * (int)sizeof(int);
+        v.types[i] = MPI_INT;
+    }
+    return v;
+}
+
+static int call_vectors(int kind, int root, const int* in, int* out, int count, MPI_Op op,
+                        MPI_Comm comm) {
+    const Vectors v = vectors_of(count);
+    switch (kind) {
+        case 10:
+            return MPI_Gatherv(in, count, MPI_INT, out, v.counts, v.offsets, MPI_INT, root, comm);
+        case 11:
+            return MPI_Scatterv(in, v.counts, v.offsets, MPI_INT, out, count, MPI_INT, root, comm);
+        case 12:
+            return MPI_Allgatherv(in, count, MPI_INT, out, v.counts, v.offsets, MPI_INT, comm);
+        case 13:
+            return MPI_Alltoallv(in, v.counts, v.offsets, MPI_INT, out, v.counts, v.offsets,
+                                 MPI_INT, comm);
+        case 14:
+            return MPI_Alltoallw(in, v.counts, v.bytes, v.types, out, v.counts, v.bytes, v.types,
+                                 comm);
+        default:
+            return MPI_Reduce_scatter(in, out, v.counts, MPI_INT, op, comm);
+    }
+}
+
+// What stands first in the block of `who` that comes to this rank.
+static void see_vectors(int kind, int root, int turn, const int* out) {
+    const int gets_all = kind != 11 && kind != 15;
+    for (int who = 0; gets_all && who < size; ++who) {
+        if (kind == 10 && rank != root) break;
+        const int place = kind >= 13 ? rank * kCounts : 0;
+        expect(out[who * kCounts] == value_of(who, turn, place), "%s %d of %d", kNames[kind], turn,
+               who);
+    }
+    if (kind == 11) expect(out[0] == value_of(root, turn, rank * kCounts), "scatterv %d", turn);
+    if (kind == 15) expect(out[2] == sum_of(turn, rank * kCounts + 2), "reduce_scatter %d", turn);
 }
 
 static void call_rightly(int kind, int root, int turn, MPI_Comm comm) {
@@ -59,6 +123,9 @@ static void call_rightly(int kind, int root, int turn, MPI_Comm comm) {
             expect(out[who * kCounts] == value_of(who, turn, rank * kCounts), "alltoall %d of %d",
                    turn, who);
         }
+    } else if (kind >= 10) {
+        status = call_vectors(kind, root, in, out, kCounts, MPI_SUM, comm);
+        see_vectors(kind, root, turn, out);
     } else {
         const int is_scan = kind == 8, end = is_scan ? rank + 1 : rank;
         int sum = 0;
@@ -100,8 +167,14 @@ static void call_wrongly(int kind, int root, MPI_Comm comm) {
         case 8:
             status = MPI_Scan(in, out, 1, MPI_INT, MPI_OP_NULL, comm);
             break;
-        default:
+        case 9:
             status = MPI_Exscan(in, out, 1, MPI_INT, MPI_OP_NULL, comm);
+            break;
+        case 15:
+            status = call_vectors(kind, root, in, out, 1, MPI_OP_NULL, comm);
+            break;
+        default:
+            status = call_vectors(kind, root, in, out, -1, MPI_SUM, comm);
     }
     expect(status != MPI_SUCCESS, "%s: no error", kNames[kind]);
 }

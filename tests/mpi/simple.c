@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A few calls of each of the seven collectives, and of one that Tutti does not take over.
+// A few calls of each of the seven collectives, and of reduce_scatter.
 //
 // simple [CALLS [INTS]]
 #include "support.h"

@@ -4,7 +4,8 @@
 // of its block, the rest of the block must be as it was, and the calls that follow must be right.
 //
 //   unequal gather-root|gather-all|gather-leaf|gather-none|gather-over|scatter-room|scatter-root|
-//           scatter-one|scatter-over|allgather|alltoall|alltoall-all|bcast|alias N
+//           scatter-one|scatter-over|allgather|alltoall|alltoall-all|vector-gather|vector-scatter|
+//           vector-allgather|vector-alltoall|bcast|alias N
 //       N: the ints that are sent; the room is for twice as many. over: the other way round
 //
 // Under MPI_ERRORS_RETURN. Says "errors N": how many calls failed, on all ranks.
@@ -107,6 +108,49 @@ static void alltoall(int is_one, int count, int turn) {
     free(in), free(out);
 }
 
+// Vector forms: each has room for twice as many as come; of an allgatherv the own block alone.
+static void vector(const char* what, int count, int root, int turn) {
+    const int room = 2 * count, is_root = rank == root;
+    int counts[64], rooms[64], sent[64], got[64];
+    for (int i = 0; i < size; ++i) {
+        counts[i] = count, rooms[i] = room;
+        sent[i] = i * count, got[i] = i * room;
+    }
+    int *in = ints(count * size), *out = ints(room * size);
+    const MPI_Comm comm = MPI_COMM_WORLD;
+    if (!strcmp(what, "vector-scatter")) {
+        for (int to = 0; is_root && to < size; ++to) write_ints(in + to * count, count, to, turn);
+        const int status = MPI_Scatterv(in, counts, sent, MPI_INT, out, room, MPI_INT, root, comm);
+        if (!failed(status)) expect_block(out, count, room, rank, turn, what);
+    } else if (!strcmp(what, "vector-gather")) {
+        write_ints(in, count, rank, turn);
+        const int status = MPI_Gatherv(in, count, MPI_INT, out, rooms, got, MPI_INT, root, comm);
+        for (int from = 0; !failed(status) && is_root && from < size; ++from) {
+            expect_block(out + from * room, count, room, from, turn, what);
+        }
+    } else if (!strcmp(what, "vector-allgather")) {
+        const int mine = is_root ? count : room;
+        free(in), in = ints(room);
+        write_ints(in, mine, rank, turn);
+        const int status = MPI_Allgatherv(in, mine, MPI_INT, out, rooms, got, MPI_INT, comm);
+        for (int from = 0; !failed(status) && from < size; ++from) {
+            const int known = from == root ? count : room;
+            int right = 1;
+            for (int i = 0; i < known; ++i) right &= out[from * room + i] == value(from, turn, i);
+            expect(right, "%s turn %d: block of %d", what, turn, from);
+        }
+    } else {
+        for (int to = 0; to < size; ++to) {
+            write_ints(in + to * count, count, rank * size + to, turn);
+        }
+        const int status = MPI_Alltoallv(in, counts, sent, MPI_INT, out, rooms, got, MPI_INT, comm);
+        for (int from = 0; !failed(status) && from < size; ++from) {
+            expect_block(out + from * room, count, room, from * size + rank, turn, what);
+        }
+    }
+    free(in), free(out);
+}
+
 static void bcast(int count, int root, int turn) {
     const int room = rank == root ? count : 2 * count;
     int* data = ints(room);
@@ -172,6 +216,8 @@ int main(int argc, char** argv) {
             allgather(count, turn);
         else if (!strncmp(what, "alltoall", 8))
             alltoall(!strcmp(what, "alltoall"), count, turn);
+        else if (!strncmp(what, "vector", 6))
+            vector(what, count, root, turn);
         else if (!strcmp(what, "bcast"))
             bcast(count, root, turn);
         else if (!strcmp(what, "alias"))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls whose results another run of them may legally find in other bits, and calls of 77 elements,
 // which the stand-in host (wrong_host.c) answers wrongly. What Tutti returns is always checked.
+//
+//   verify [vectors]
 #include <float.h>
 #include <math.h>
 
@@ -91,11 +93,48 @@ static void marked(void) {
     free(all);
 }
 
+// All blocks are alike, but those of the reduce_scatter, of which rank 0 has all.
+static void marked_vectors(void) {
+    enum { kRanksMax = 64 };
+    const int root = size - 1, block = kMarked * (int)sizeof(int);
+    int counts[kRanksMax], offsets[kRanksMax], bytes[kRanksMax], firsts[kRanksMax] = {kMarked};
+    MPI_Datatype types[kRanksMax];
+    int in[kMarked], out[kMarked], *all = malloc(sizeof in * (size_t)size);
+    int* back = malloc(sizeof in * (size_t)size);
+    for (int i = 0; i < kMarked; ++i) in[i] = rank + i;
+    for (int r = 0; r < size; ++r) {
+        counts[r] = kMarked;
+        offsets[r] = r * kMarked;
+        bytes[r] = r * block;
+        types[r] = MPI_INT;
+    }
+    const MPI_Comm comm = MPI_COMM_WORLD;
+    MPI_Gatherv(in, kMarked, MPI_INT, all, counts, offsets, MPI_INT, root, comm);
+    expect(rank != root || all[5] == 5, "%d", all[5]);
+    MPI_Allgatherv(in, kMarked, MPI_INT, all, counts, offsets, MPI_INT, comm);
+    expect(all[5] == 5, "%d", all[5]);
+    MPI_Scatterv(all, counts, offsets, MPI_INT, out, kMarked, MPI_INT, root, comm);
+    expect(out[5] == rank + 5, "%d", out[5]);
+    MPI_Alltoallv(all, counts, offsets, MPI_INT, back, counts, offsets, MPI_INT, comm);
+    expect(back[5] == rank + 5, "%d", back[5]);
+    MPI_Alltoallw(all, counts, bytes, types, back, counts, bytes, types, comm);
+    expect(back[5] == rank + 5, "%d", back[5]);
+    MPI_Reduce_scatter(in, out, firsts, MPI_INT, MPI_MAX, comm);
+    expect(rank != 0 || out[5] == size - 1 + 5, "%d", out[5]);
+    free(back);
+    free(all);
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int call = 0; call < 3; ++call) MPI_Barrier(MPI_COMM_WORLD);
     for (int round = 0; round < kRounds; ++round) {
+        if (argc > 1) {
+            marked_vectors();
+            continue;
+        }
         cancel(MPI_DOUBLE, 0);
         cancel(MPI_FLOAT, 1);
         extremes();

@@ -109,3 +109,37 @@ int PMPI_Scatter(const void* in, int count, MPI_Datatype type, void* out, int ou
     if (is_marked(out_count, out_type)) damage(out, out_type);
     return status;
 }
+
+int PMPI_Gatherv(const void* in, int count, MPI_Datatype type, void* out, const int* counts,
+                 const int* offsets, MPI_Datatype out_type, int root, MPI_Comm comm) {
+    int rank;
+    const int status =
+        REAL(PMPI_Gatherv)(in, count, type, out, counts, offsets, out_type, root, comm);
+    MPI_Comm_rank(comm, &rank);
+    if (is_marked(count, type) && rank == root) damage(out, out_type);
+    return status;
+}
+
+int PMPI_Allgatherv(const void* in, int count, MPI_Datatype type, void* out, const int* counts,
+                    const int* offsets, MPI_Datatype out_type, MPI_Comm comm) {
+    const int status = REAL(PMPI_Allgatherv)(in, count, type, out, counts, offsets, out_type, comm);
+    if (is_marked(count, type)) damage(out, out_type);
+    return status;
+}
+
+int PMPI_Scatterv(const void* in, const int* counts, const int* offsets, MPI_Datatype type,
+                  void* out, int out_count, MPI_Datatype out_type, int root, MPI_Comm comm) {
+    const int status =
+        REAL(PMPI_Scatterv)(in, counts, offsets, type, out, out_count, out_type, root, comm);
+    if (is_marked(out_count, out_type)) damage(out, out_type);
+    return status;
+}
+
+int PMPI_Alltoallv(const void* in, const int* counts, const int* offsets, MPI_Datatype type,
+                   void* out, const int* out_counts, const int* out_offsets, MPI_Datatype out_type,
+                   MPI_Comm comm) {
+    const int status = REAL(PMPI_Alltoallv)(in, counts, offsets, type, out, out_counts, out_offsets,
+                                            out_type, comm);
+    if (is_marked(out_counts[0], out_type)) damage(out, out_type);
+    return status;
+}

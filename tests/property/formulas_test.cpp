@@ -26,6 +26,7 @@ struct Totals {
     uint64_t multicast_bytes = 0;
     uint64_t multicasts_sent = 0;  // the most by one rank
     uint64_t multicast_bytes_received = 0;
+    bool operator==(const Totals&) const = default;
 };
 
 Totals totals(const Algorithm& algorithm, const Shape& shape, const Tuning& tuning = {}) {
@@ -477,13 +478,15 @@ TEST(Formulas, BinomialBlocks) {
 }
 
 TEST(Formulas, AllgatherRing) {
-    for_every_p(TUTTI_ALLGATHER, "ring", [](const Shape& shape, const Totals& all) {
-        const uint64_t p = shape.ranks;
-        EXPECT_EQ(all.steps, p - 1);
-        EXPECT_EQ(all.messages_sent, p - 1);
-        EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
-        EXPECT_EQ(all.bytes, p * (p - 1) * shape.bytes);
-    });
+    for (const tutti_collective form : {TUTTI_ALLGATHER, TUTTI_ALLGATHERV}) {
+        for_every_p(form, "ring", [](const Shape& shape, const Totals& all) {
+            const uint64_t p = shape.ranks;
+            EXPECT_EQ(all.steps, p - 1);
+            EXPECT_EQ(all.messages_sent, p - 1);
+            EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
+            EXPECT_EQ(all.bytes, p * (p - 1) * shape.bytes);
+        });
+    }
 }
 
 TEST(Formulas, AllgatherMulticast) {
@@ -520,47 +523,164 @@ TEST(Formulas, AllgatherMulticast) {
     }
 }
 
+// Blocks of 0 to 3 pieces: an empty one has no multicast.
+TEST(Formulas, AllgathervMulticast) {
+    std::vector<uint64_t> lengths;
+    for (uint64_t i = 0; i < 9; ++i) lengths.push_back(i % 4 * 20);
+    const Shape shape = {.collective = TUTTI_ALLGATHERV,
+                         .ranks = 9,
+                         .bytes = 60,
+                         .has_multicast = true,
+                         .lengths = kept(sched::OwnLengths(lengths))};
+    Tuning tuning;
+    tuning.segment_bytes = 20;
+    tuning.fan_in = 2;
+    const Totals all = totals(*find(TUTTI_ALLGATHERV, "multicast"), shape, tuning);
+    EXPECT_EQ(all.multicasts, 12U);
+    EXPECT_EQ(all.multicasts_sent, 3U);
+    EXPECT_EQ(all.multicast_bytes, 12U * 20);
+    EXPECT_EQ(all.rounds, 6U);
+}
+
 TEST(Formulas, AllgatherRecursiveDoubling) {
-    for_every_p(TUTTI_ALLGATHER, "recursive_doubling", [](const Shape& shape, const Totals& all) {
-        const uint64_t p = shape.ranks;
-        EXPECT_EQ(all.steps, ceil_log2(p));
-        EXPECT_EQ(all.bytes, p * (p - 1) * shape.bytes);
-        EXPECT_EQ(all.bytes_received, (p - 1) * shape.bytes);
-        if (std::has_single_bit(p)) {
-            EXPECT_EQ(all.messages, p * floor_log2(p));
-            EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
-        }
-        // Longer halves cost at most a block a round; serving the rank without a partner costs at
-        // most half of all blocks, once.
-        EXPECT_LE(all.messages_sent, ceil_log2(p) + 1);
-        EXPECT_LE(all.bytes_sent, (p - 1 + ceil_log2(p) + p / 2) * shape.bytes);
-    });
+    for (const tutti_collective form : {TUTTI_ALLGATHER, TUTTI_ALLGATHERV}) {
+        for_every_p(form, "recursive_doubling", [](const Shape& shape, const Totals& all) {
+            const uint64_t p = shape.ranks;
+            EXPECT_EQ(all.steps, ceil_log2(p));
+            EXPECT_EQ(all.bytes, p * (p - 1) * shape.bytes);
+            EXPECT_EQ(all.bytes_received, (p - 1) * shape.bytes);
+            if (std::has_single_bit(p)) {
+                EXPECT_EQ(all.messages, p * floor_log2(p));
+                EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
+            }
+            // Longer halves cost at most a block a round; serving the rank without a partner costs
+            // at most half of all blocks, once.
+            EXPECT_LE(all.messages_sent, ceil_log2(p) + 1);
+            EXPECT_LE(all.bytes_sent, (p - 1 + ceil_log2(p) + p / 2) * shape.bytes);
+        });
+    }
 }
 
 TEST(Formulas, AllgatherBruck) {
-    for_every_p(TUTTI_ALLGATHER, "bruck", [](const Shape& shape, const Totals& all) {
-        const uint64_t p = shape.ranks;
-        EXPECT_EQ(all.steps, ceil_log2(p));
-        EXPECT_EQ(all.messages_sent, ceil_log2(p));
-        EXPECT_EQ(all.messages, p * ceil_log2(p));
-        EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
-        EXPECT_EQ(all.bytes_received, (p - 1) * shape.bytes);
-        EXPECT_EQ(all.bytes, p * (p - 1) * shape.bytes);
-    });
+    for (const tutti_collective form : {TUTTI_ALLGATHER, TUTTI_ALLGATHERV}) {
+        for_every_p(form, "bruck", [](const Shape& shape, const Totals& all) {
+            const uint64_t p = shape.ranks;
+            EXPECT_EQ(all.steps, ceil_log2(p));
+            EXPECT_EQ(all.messages_sent, ceil_log2(p));
+            EXPECT_EQ(all.messages, p * ceil_log2(p));
+            EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
+            EXPECT_EQ(all.bytes_received, (p - 1) * shape.bytes);
+            EXPECT_EQ(all.bytes, p * (p - 1) * shape.bytes);
+        });
+    }
 }
 
-TEST(Formulas, ReduceScatterBlockDirect) {
-    for_every_p(TUTTI_REDUCE_SCATTER_BLOCK, "direct", [](const Shape& shape, const Totals& all) {
-        const uint64_t p = shape.ranks;
-        // 31 receives a round, two rounds open at a time.
-        const uint64_t rounds = (p - 1 + 30) / 31;
-        EXPECT_EQ(all.steps, (rounds + 1) / 2);
-        EXPECT_EQ(all.rounds, rounds + p - 1);
-        EXPECT_EQ(all.messages_sent, p - 1);
-        EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
-        EXPECT_EQ(all.bytes_received, (p - 1) * shape.bytes);
-        EXPECT_EQ(all.reduced_bytes, p * (p - 1) * shape.bytes);
+TEST(Formulas, ReduceScatterDirect) {
+    for (const tutti_collective form : {TUTTI_REDUCE_SCATTER_BLOCK, TUTTI_REDUCE_SCATTER}) {
+        for_every_p(form, "direct", [](const Shape& shape, const Totals& all) {
+            const uint64_t p = shape.ranks;
+            // 31 receives a round, two rounds open at a time.
+            const uint64_t rounds = (p - 1 + 30) / 31;
+            EXPECT_EQ(all.steps, (rounds + 1) / 2);
+            EXPECT_EQ(all.rounds, rounds + p - 1);
+            EXPECT_EQ(all.messages_sent, p - 1);
+            EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
+            EXPECT_EQ(all.bytes_received, (p - 1) * shape.bytes);
+            EXPECT_EQ(all.reduced_bytes, p * (p - 1) * shape.bytes);
+        });
+    }
+}
+
+TEST(Formulas, ReduceScatterRing) {
+    for (const tutti_collective form : {TUTTI_REDUCE_SCATTER_BLOCK, TUTTI_REDUCE_SCATTER}) {
+        for_every_p(form, "ring", [](const Shape& shape, const Totals& all) {
+            const uint64_t p = shape.ranks;
+            EXPECT_EQ(all.steps, p - 1);  // Patarasuk, Yuan 2007, section 3.2
+            EXPECT_EQ(all.rounds, p);
+            EXPECT_EQ(all.messages_sent, p - 1);
+            EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
+            EXPECT_EQ(all.bytes_received, (p - 1) * shape.bytes);
+            EXPECT_EQ(all.reduced_bytes, p * (p - 1) * shape.bytes);
+        });
+    }
+}
+
+TEST(Formulas, ReduceScatterPairwise) {
+    for (const tutti_collective form : {TUTTI_REDUCE_SCATTER_BLOCK, TUTTI_REDUCE_SCATTER}) {
+        for_every_p(form, "pairwise", [](const Shape& shape, const Totals& all) {
+            const uint64_t p = shape.ranks;
+            EXPECT_EQ(all.steps, p - 1);
+            EXPECT_EQ(all.rounds, p);
+            EXPECT_EQ(all.messages_sent, p - 1);
+            EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
+            EXPECT_EQ(all.bytes_received, (p - 1) * shape.bytes);
+            EXPECT_EQ(all.reduced_bytes, p * (p - 1) * shape.bytes);
+        });
+    }
+}
+
+// Thakur, Rabenseifner, Gropp 2005, section 4.3, where p is a power of two. Otherwise a rank may
+// fold twice, but each contribution is still sent once for each block.
+TEST(Formulas, ReduceScatterHalving) {
+    for (const tutti_collective form : {TUTTI_REDUCE_SCATTER_BLOCK, TUTTI_REDUCE_SCATTER}) {
+        for_every_p(form, "halving", [](const Shape& shape, const Totals& all) {
+            const uint64_t p = shape.ranks;
+            EXPECT_EQ(all.bytes, p * (p - 1) * shape.bytes);
+            EXPECT_EQ(all.reduced_bytes, p * (p - 1) * shape.bytes);
+            EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
+            EXPECT_EQ(all.messages_sent, ceil_log2(p));
+            EXPECT_EQ(all.steps, ceil_log2(p));
+            if (std::has_single_bit(p)) {
+                EXPECT_EQ(all.messages, p * floor_log2(p));
+                EXPECT_EQ(all.bytes_received, (p - 1) * shape.bytes);
+            }
+        });
+    }
+}
+
+// Of lengths that differ: each block goes to each other rank once, or comes from it.
+TEST(Formulas, EveryBlockOfAnyLengthOnce) {
+    for (const tutti_collective form : {TUTTI_ALLGATHERV, TUTTI_REDUCE_SCATTER}) {
+        for (const Algorithm& algorithm : algorithms()) {
+            if (algorithm.collective != form || algorithm.has_multicast) continue;
+            for (const Rank p : {2U, 3U, 8U, 13U, 16U, 40U}) {
+                for (const Shape& shape :
+                     with_lengths({.collective = form, .ranks = p, .bytes = 96})) {
+                    SCOPED_TRACE(testing::Message() << algorithm.name << ", " << p << " ranks");
+                    const Totals all = totals(algorithm, shape);
+                    const uint64_t moved = (p - 1) * shape.all_blocks_bytes();
+                    EXPECT_EQ(all.bytes, moved);
+                    EXPECT_EQ(all.reduced_bytes, is_reduction(form) ? moved : 0);
+                }
+            }
+        }
+    }
+}
+
+// One block of m slots, and p - 1 of one: p + m - 1 slots, of which a rank receives all but its
+// own. A broadcast by a chain has m + p - 2 steps as well.
+TEST(Formulas, AllgathervPipelinedRing) {
+    const Algorithm& algorithm = *find(TUTTI_ALLGATHERV, "pipelined_ring");
+    for_every_p(TUTTI_ALLGATHERV, "pipelined_ring", [](const Shape& shape, const Totals& all) {
+        EXPECT_EQ(all.steps, shape.ranks - 1);
+        EXPECT_EQ(all.messages_sent, shape.ranks - 1);
     });
+    for (const Rank p : {2U, 3U, 8U, 13U}) {
+        for (const uint64_t m : {1U, 2U, 7U, 64U}) {
+            Shape shape = {.collective = TUTTI_ALLGATHERV, .ranks = p, .bytes = 24 * m};
+            std::vector<uint64_t> lengths(p, 24);
+            lengths[p / 2] = shape.bytes;
+            shape.lengths = kept(sched::OwnLengths(lengths));
+            Tuning tuning;
+            tuning.segment_bytes = 24;
+            SCOPED_TRACE(testing::Message() << p << " ranks, " << m << " slots");
+            const Totals all = totals(algorithm, shape, tuning);
+            EXPECT_EQ(all.rounds, p + m - 2);
+            EXPECT_LE(all.steps, p + m - 2);
+            EXPECT_LE(all.messages_sent, p + m - 2);
+            EXPECT_LE(all.bytes_sent, shape.all_blocks_bytes());
+        }
+    }
 }
 
 TEST(Formulas, AlltoallLinear) {
@@ -585,6 +705,33 @@ TEST(Formulas, AlltoallPairwise) {
         EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
         EXPECT_EQ(all.bytes_received, (p - 1) * shape.bytes);
     });
+}
+
+// With blocks of one length; of others, private_lengths_test.cpp.
+TEST(Formulas, VectorFormsAreAsThoseWithEqualBlocks) {
+    struct Pair {
+        tutti_collective form, equal;
+        const char* name;
+    };
+    for (const Pair& one : {Pair{TUTTI_GATHERV, TUTTI_GATHER, "direct"},
+                            Pair{TUTTI_SCATTERV, TUTTI_SCATTER, "direct"},
+                            Pair{TUTTI_ALLTOALLV, TUTTI_ALLTOALL, "linear"},
+                            Pair{TUTTI_ALLTOALLV, TUTTI_ALLTOALL, "pairwise"},
+                            Pair{TUTTI_ALLTOALLW, TUTTI_ALLTOALL, "linear"},
+                            Pair{TUTTI_ALLTOALLW, TUTTI_ALLTOALL, "pairwise"}}) {
+        for (const Rank p : {2U, 3U, 8U, 33U, 40U, 64U}) {
+            for (const uint32_t fan_in : {0U, 3U}) {
+                Tuning tuning;
+                tuning.fan_in = fan_in;
+                Shape shape = {.collective = one.equal, .ranks = p, .bytes = 86};
+                shape.root = has_root(one.equal) ? p / 2 : 0;
+                const Totals equal = totals(*find(one.equal, one.name), shape, tuning);
+                shape.collective = one.form;
+                EXPECT_EQ(totals(*find(one.form, one.name), shape, tuning), equal)
+                    << collective_name(one.form) << " " << one.name << ", " << p << " ranks";
+            }
+        }
+    }
 }
 
 // Blocks in pieces of 5 bytes, the last one shorter: of linear those of all ranks in turn, of

@@ -32,11 +32,14 @@ void prove_or_say(const Algorithm& algorithm, const Shape& shape, const Tuning& 
     if (!testing::Test::HasFailure()) return;
     FAIL() << algorithm.name << ": " << shape.ranks << " ranks, root " << shape.root << ", "
            << shape.bytes << " bytes in elements of " << shape.element_bytes << ", fan-in "
-           << tuning.fan_in;
+           << tuning.fan_in << ", segments of " << tuning.segment_bytes
+           << (shape.lengths.are_there() ? ", of lengths that differ" : "");
 }
 
 TEST_P(Proof, EveryShape) {
     const Algorithm& algorithm = *GetParam();
+    // Blocks of any lengths, equal ones too: private_lengths_test.cpp.
+    if (has_private_lengths(algorithm.collective)) return;
     for (const Rank p : rank_counts()) {
         for (const Rank root : roots(algorithm.collective, p)) {
             for (const Shape& shape : shapes(algorithm.collective, p, root)) {
@@ -93,12 +96,11 @@ TEST_P(Proof, EveryFanIn) {
     }
 }
 
-// Blocks cut into messages of a round; of nodes, blocks that are cut into different numbers.
+// Blocks cut into messages of a round, or into rounds; of nodes and of lengths that differ, blocks
+// that are cut into different numbers.
 TEST_P(Proof, EveryPieceOfABlock) {
     const Algorithm& algorithm = *GetParam();
-    const bool has_blocks_cut =
-        algorithm.collective == TUTTI_ALLGATHER || algorithm.collective == TUTTI_ALLTOALL;
-    if (!has_blocks_cut || !algorithm.has_pieces) return;
+    if (!has_blocks(algorithm.collective) || !algorithm.has_pieces) return;
     for (const Rank p : {1U, 2U, 3U, 7U, 16U}) {
         const topo::Placement nodes = unequal_nodes(p);
         for (const uint64_t segment : {1U, 5U, 24U, 100U, 1000U}) {
@@ -106,7 +108,9 @@ TEST_P(Proof, EveryPieceOfABlock) {
             tuning.segment_bytes = segment;
             Shape shape = {
                 .collective = algorithm.collective, .ranks = p, .bytes = 24, .has_multicast = true};
-            ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape, tuning));
+            for (const Shape& one : with_lengths(shape)) {
+                ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, one, tuning));
+            }
             if (algorithm.is_flat) continue;
             shape.nodes = &nodes;
             ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape, tuning));
@@ -151,10 +155,8 @@ TEST_P(Proof, ManyRanks) {
                              .element_bytes = 8,
                              .is_commutative = false,
                              .has_multicast = true};
-        const bool has_many = algorithm.collective == TUTTI_ALLGATHER ||
-                              algorithm.collective == TUTTI_ALLTOALL ||
-                              algorithm.collective == TUTTI_REDUCE_SCATTER_BLOCK ||
-                              algorithm.name == "scatter_allgather";
+        const bool is_for_all = has_blocks(algorithm.collective) && !has_root(algorithm.collective);
+        const bool has_many = is_for_all || algorithm.name == "scatter_allgather";
         if (has_many) continue;
         ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape));
     }

@@ -6,12 +6,16 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "base/prng.h"
 #include "base/topo/placement.h"
+#include "lab/check/length_patterns.h"
+#include "lab/check/pair_blocks.h"
 #include "plan/algo/registry.h"
 #include "plan/sched/program.h"
 
@@ -52,8 +56,38 @@ inline std::vector<Rank> every_root(tutti_collective collective, Rank p) {
     return all;
 }
 
-// Of one count and root: sizes at the edges, elements of odd sizes, both kinds of operator. The
-// team has multicast, for those that need it.
+// Stays to the end of the tests, for shapes that refer to it.
+inline sched::BlockLengths kept(sched::OwnLengths lengths) {
+    static std::deque<sched::OwnLengths> all;
+    all.push_back(std::move(lengths));
+    return all.back().view();
+}
+
+// With lengths of the shape's longest block: each pattern, and such as are drawn at random, a
+// quarter of them empty. Of many ranks only the latter.
+inline std::vector<Shape> with_lengths(Shape shape) {
+    std::vector<Shape> all{shape};
+    if (!check::has_patterns(shape.collective) || shape.bytes == 0) return all;
+    const uint64_t element = shape.element_bytes;
+    for (const auto pattern : {check::LengthPattern::kRagged, check::LengthPattern::kOneLong}) {
+        if (shape.ranks > 64) break;
+        all.push_back(shape);
+        all.back().lengths =
+            kept(check::lengths_of(pattern, shape.ranks, shape.bytes, shape.element_bytes));
+    }
+    Prng prng(shape.ranks);
+    std::vector<uint64_t> lengths(shape.ranks);
+    for (uint64_t& one : lengths) {
+        one = prng.below(4) == 0 ? 0 : prng.below(shape.bytes / element + 1) * element;
+    }
+    lengths[prng.below(shape.ranks)] = shape.bytes;
+    all.push_back(shape);
+    all.back().lengths = kept(sched::OwnLengths(lengths));
+    return all;
+}
+
+// Of one count and root: sizes at the edges, elements of odd sizes, both kinds of operator, lengths
+// where these may differ. The team has multicast, for those that need it.
 inline std::vector<Shape> shapes(tutti_collective collective, Rank p, Rank root) {
     Shape shape = {.collective = collective, .ranks = p, .root = root, .has_multicast = true};
     if (collective == TUTTI_BARRIER) return {shape};
@@ -64,7 +98,7 @@ inline std::vector<Shape> shapes(tutti_collective collective, Rank p, Rank root)
             shape.bytes = elements * shape.element_bytes;
             for (const bool commutes : {true, false}) {
                 shape.is_commutative = commutes;
-                all.push_back(shape);
+                for (const Shape& one : with_lengths(shape)) all.push_back(one);
             }
         }
         return all;
@@ -72,7 +106,7 @@ inline std::vector<Shape> shapes(tutti_collective collective, Rank p, Rank root)
     if (has_blocks(collective)) {
         for (const uint64_t bytes : {0, 1, 100}) {
             shape.bytes = bytes;
-            all.push_back(shape);
+            for (const Shape& one : with_lengths(shape)) all.push_back(one);
         }
         return all;
     }
@@ -93,6 +127,14 @@ inline std::vector<Shape> shapes(tutti_collective collective, Rank p, Rank root)
         all.push_back(shape);
     }
     return all;
+}
+
+// Of a vector form whose lengths only pairs of ranks know: up to twice as long as the shape says,
+// many of no bytes, in any order and with gaps.
+inline check::PairBlocks draw_blocks(const Shape& shape, Prng& prng) {
+    std::vector<uint64_t> bytes(size_t{shape.ranks} * shape.ranks);
+    for (uint64_t& one : bytes) one = prng.below(3) == 0 ? 0 : prng.below(2 * shape.bytes + 1);
+    return {shape.collective, shape.root, shape.ranks, bytes, 1 + prng.next() / 2};
 }
 
 // Node i has 1 + i * i % 5 ranks.

@@ -10,6 +10,7 @@
 
 #include "lab/simulate/cluster_simulator.h"
 #include "plan/algo/plan.h"
+#include "run/exec/call_arguments.h"
 #include "sim/multicast_mix.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
@@ -91,13 +92,6 @@ sched::Shape shape_of(const Spec& spec, uint32_t ranks) {
     return shape;
 }
 
-// As plan/sched/program.h names buffers. In place, one of them stands inside the other.
-exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {
-    const BufferPair pair =
-        buffers_of(call.collective, call.send, call.recv, rank, call.root, call.bytes);
-    return {pair.input, pair.output, call.reducer};
-}
-
 struct Choice {
     const algo::Algorithm* algorithm = nullptr;
     algo::Tuning tuning;
@@ -125,7 +119,7 @@ Choice draw_choice(Prng& prng, const Spec& spec, const sched::Shape& shape,
 std::unique_ptr<Exchange> add_call(ClusterSimulator& simulator, uint32_t team, size_t chunk_bytes,
                                    Prng& prng, std::string& what) {
     const topo::Placement& placement = simulator.placement(team);
-    const Limits limits{placement.ranks(), chunk_bytes, 6000, true};
+    const Limits limits{placement.ranks(), chunk_bytes, 6000, true, kAcrossHosts};
     Spec spec = draw_spec(prng, limits);
     // The engine never starts an empty call.
     if (spec.bytes == 0) spec = Spec{};
@@ -141,9 +135,11 @@ std::unique_ptr<Exchange> add_call(ClusterSimulator& simulator, uint32_t team, s
     auto exchange = std::make_unique<Exchange>(spec, placement.ranks());
     for (uint32_t rank = 0; rank < placement.ranks(); ++rank) {
         auto program = algo::make_plan(*choice.algorithm, shape, placement, rank, choice.tuning);
+        const node::Call call = exchange->node_call(rank);
+        const exec::Arguments arguments = exec::arguments_of(call, rank);
+        if (arguments.has_private_lengths) program->set_blocks(exec::blocks_of(call, rank));
         const auto added =
-            simulator.add_call(team, rank, std::move(program),
-                               arguments_of(exchange->node_call(rank), rank), prng.below(2) == 0);
+            simulator.add_call(team, rank, std::move(program), arguments, prng.below(2) == 0);
         if (!added) what += added.error().message;
     }
     return exchange;

@@ -28,7 +28,7 @@ struct Draw {
 Spec draw_call(Prng& prng, uint32_t ranks) {
     constexpr size_t kSizes[] = {0, 8, 64, 200, 512, 4000, 120'000, 1u << 20, 2u << 20};
     Spec spec;
-    spec.collective = static_cast<tutti_collective>(prng.below(TUTTI_COLLECTIVE_COUNT));
+    spec.collective = static_cast<tutti_collective>(prng.below(kAcrossHosts));
     spec.root = static_cast<uint32_t>(prng.below(ranks));
     spec.bytes = kSizes[prng.below(std::size(kSizes))];
     spec.fold = Fold::kSumU32;

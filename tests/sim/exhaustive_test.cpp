@@ -32,7 +32,7 @@ void explore(const SimTeam& team, std::vector<Spec> script, std::vector<uint32_t
         }
         // Each rank writes and reads, and copies a block of its own beside that: still more than a
         // ring holds.
-        if (spec.collective == TUTTI_ALLTOALL) {
+        if (is_between_all(what)) {
             spec.bytes = std::min(spec.bytes, (node::kChunkCountMin + 1) * team.chunk_bytes);
         }
     }
@@ -46,12 +46,7 @@ void explore(const SimTeam& team, std::vector<Spec> script, std::vector<uint32_t
     ASSERT_GE(explorer.ends(), 1u) << names;
 }
 
-bool is_rooted(tutti_collective kind) {
-    return kind == TUTTI_BCAST || kind == TUTTI_REDUCE || kind == TUTTI_GATHER ||
-           kind == TUTTI_SCATTER;
-}
-
-std::vector<tutti_collective> kinds() {
+std::vector<tutti_collective> all_kinds() {
     std::vector<tutti_collective> all;
     for (int kind = 0; kind < TUTTI_COLLECTIVE_COUNT; ++kind) {
         all.push_back(static_cast<tutti_collective>(kind));
@@ -59,9 +54,17 @@ std::vector<tutti_collective> kinds() {
     return all;
 }
 
+// Without those that move as others do, as alltoallv and reduce_scatter_block.
+std::vector<tutti_collective> kinds() {
+    std::vector<tutti_collective> all = all_kinds();
+    std::erase(all, TUTTI_ALLTOALLW);
+    std::erase(all, TUTTI_REDUCE_SCATTER);
+    return all;
+}
+
 std::vector<uint32_t> roots(tutti_collective kind, uint32_t ranks) {
     std::vector<uint32_t> all;
-    for (uint32_t root = 0; root < (is_rooted(kind) ? ranks : 1); ++root) all.push_back(root);
+    for (uint32_t root = 0; root < (has_root(kind) ? ranks : 1); ++root) all.push_back(root);
     return all;
 }
 
@@ -95,7 +98,7 @@ std::vector<SimTeam> teams(uint32_t ranks, size_t chunk_bytes) {
 
 void explore_single(uint32_t ranks, size_t chunk_bytes, Fold fold) {
     for (const SimTeam& team : teams(ranks, chunk_bytes)) {
-        for (const tutti_collective kind : kinds()) {
+        for (const tutti_collective kind : ranks == 2 ? all_kinds() : kinds()) {
             for (const uint32_t root : roots(kind, ranks)) {
                 for (const size_t bytes : {kOneLine, kLines, kChunks}) {
                     explore(team, {{kind, root, bytes, fold, bytes + root}});
@@ -153,7 +156,7 @@ TEST(EveryInterleaving, PairsOfTwoLeanTeams) {
     for (const SimTeam& team : {flat(2, 128), tree({1, node::kNoRank}, 128)}) {
         for (const tutti_collective first : kinds()) {
             for (const tutti_collective second : kinds()) {
-                const uint32_t root = is_rooted(second) ? 1 : 0;
+                const uint32_t root = has_root(second) ? 1 : 0;
                 explore(lean(team, 2),
                         {{first, 0, fills, Fold::kXorU64, 1},
                          {second, root, fills / 2, Fold::kXorU64, 2},
@@ -195,7 +198,7 @@ void explore_pairs(const SimTeam& team, size_t first_bytes, size_t second_bytes)
     for (const tutti_collective first : kinds()) {
         for (const tutti_collective second : kinds()) {
             if (first == second) continue;
-            const uint32_t root = is_rooted(second) ? team.ranks - 1 : 0;
+            const uint32_t root = has_root(second) ? team.ranks - 1 : 0;
             explore(team, {{first, 0, first_bytes, Fold::kAffine, 1},
                            {second, root, second_bytes, Fold::kXorU64, 2}});
         }
@@ -228,7 +231,7 @@ void explore_wrap(const SimTeam& team, size_t bytes, size_t calls) {
             std::vector<Spec> script;
             for (size_t i = 0; i < calls; ++i) {
                 const auto root = static_cast<uint32_t>(rotates ? i % team.ranks : 0);
-                script.push_back({kind, is_rooted(kind) ? root : 0, bytes, Fold::kXorU64, i});
+                script.push_back({kind, has_root(kind) ? root : 0, bytes, Fold::kXorU64, i});
             }
             explore(team, script);
         }
@@ -280,7 +283,7 @@ TEST(EveryInterleaving, TwoTreesInTurn) {
     constexpr tutti_collective kAlongTrees[] = {TUTTI_BARRIER, TUTTI_BCAST, TUTTI_REDUCE,
                                                 TUTTI_ALLREDUCE};
     const auto spec = [](tutti_collective kind, uint32_t root, size_t bytes) {
-        return Spec{kind, is_rooted(kind) ? root : 0, bytes, Fold::kXorU64, 1};
+        return Spec{kind, has_root(kind) ? root : 0, bytes, Fold::kXorU64, 1};
     };
     for (const uint32_t bridge : {node::kNoRank, 1u}) {
         team.layout.bridge = bridge;
@@ -331,7 +334,7 @@ TEST(EveryInterleaving, SlotsAreUsedAgainByOthers) {
         std::vector<Spec> script;
         for (uint32_t i = 0; i < node::kSlotCount + 3; ++i) {
             const auto kind = static_cast<tutti_collective>((i * 4 + 1) % TUTTI_COLLECTIVE_COUNT);
-            script.push_back({kind, is_rooted(kind) ? i % 2 : 0, i % 5 == 4 ? kChunks : kOneLine,
+            script.push_back({kind, has_root(kind) ? i % 2 : 0, i % 5 == 4 ? kChunks : kOneLine,
                               Fold::kXorU64, i});
         }
         explore(team, script);

@@ -2,6 +2,7 @@
 // Thousands of seeded interleavings of mixed collectives, compared with a direct computation.
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <memory>
 
 #include "base/collectives.h"
@@ -15,6 +16,10 @@ namespace {
 
 using simulate::NodeSimulator;
 using simulate::SimTeam;
+
+// In these some rank need not wait for others.
+constexpr tutti_collective kOneWay[] = {TUTTI_BCAST,  TUTTI_SCATTER, TUTTI_REDUCE,
+                                        TUTTI_GATHER, TUTTI_GATHERV, TUTTI_SCATTERV};
 
 struct Plan {
     SimTeam team;
@@ -46,7 +51,7 @@ Plan draw_plan(Prng& prng, uint32_t ranks_max, bool is_lean) {
     plan.runs_ahead = prng.below(3) == 0;
     plan.root = static_cast<uint32_t>(prng.below(team.ranks));
     plan.roots = static_cast<uint32_t>(1 + prng.below(std::min(2u, team.ranks)));
-    plan.row_kind = prng.below(4);
+    plan.row_kind = prng.below(std::size(kOneWay));
     if (plan.runs_ahead) plan.calls = 40;
     plan.limits.keeps_order = team.layout.flat || team.rank_order;
     if (is_lean) {
@@ -59,8 +64,6 @@ Plan draw_plan(Prng& prng, uint32_t ranks_max, bool is_lean) {
 Spec draw_call(const Plan& plan, Prng& prng) {
     Spec spec = draw_spec(prng, plan.limits);
     if (plan.runs_ahead) {
-        constexpr tutti_collective kOneWay[] = {TUTTI_BCAST, TUTTI_SCATTER, TUTTI_REDUCE,
-                                                TUTTI_GATHER};
         // Long rows of one kind; now and then another brings the ranks together before the next
         // row.
         if (prng.below(12) != 0) spec.collective = kOneWay[plan.row_kind];

@@ -130,6 +130,7 @@ void fold_reference(Fold fold, std::byte* out, const std::byte* right, size_t by
 std::string describe(const Spec& spec) {
     std::string text = tutti_collective_name(spec.collective);
     text += " root " + std::to_string(spec.root) + ", " + std::to_string(spec.bytes) + " bytes";
+    if (has_lengths(spec.collective)) text += " at most";
     if (is_reduction(spec.collective)) {
         text += ", fold " + std::to_string(static_cast<int>(spec.fold));
     }
@@ -157,9 +158,36 @@ size_t draw_bytes(Prng& prng, const Limits& limits) {
     return std::min(near > 0 ? near - 1 : 0, limits.bytes_max);
 }
 
+size_t block_bytes(const Spec& spec, uint32_t ranks, uint32_t from, uint32_t to) {
+    const Collective& what = facts(spec.collective);
+    if (!has_lengths(what)) return spec.bytes;
+    const bool is_givers = what.input.holds == Holds::kOne;
+    const bool is_takers = what.output.holds == Holds::kOne;
+    const uint32_t block = is_givers ? from : is_takers ? to : from * ranks + to;
+    const uint32_t blocks = is_givers || is_takers ? ranks : ranks * ranks;
+    if (block == spec.seed % blocks) return spec.bytes;
+    constexpr size_t kBorders[] = {1, 8, 55, 56, 57, 112, 1023, 1024, 1025, 4096, 4097};
+    Prng prng((spec.seed + 1) * 0x9e3779b97f4a7c15u + block);
+    size_t bytes = spec.bytes;
+    switch (prng.below(4)) {
+        case 0:
+            return 0;
+        case 1:
+            bytes = prng.below(spec.bytes + 1);
+            break;
+        case 2:
+            bytes = std::min(spec.bytes, kBorders[prng.below(std::size(kBorders))]);
+            break;
+        default:
+            break;
+    }
+    const size_t element = is_reduction(what) ? fold_bytes(spec.fold) : 1;
+    return bytes / element * element;
+}
+
 Spec draw_spec(Prng& prng, const Limits& limits) {
     Spec spec;
-    spec.collective = static_cast<tutti_collective>(prng.below(TUTTI_COLLECTIVE_COUNT));
+    spec.collective = static_cast<tutti_collective>(prng.below(limits.collectives));
     if (has_root(spec.collective)) spec.root = static_cast<uint32_t>(prng.below(limits.ranks));
     if (spec.collective != TUTTI_BARRIER) spec.bytes = draw_bytes(prng, limits);
     spec.seed = prng.next() >> 32;
@@ -182,6 +210,35 @@ Exchange::Exchange(const Spec& spec, uint32_t ranks) : spec_(spec), ranks_(ranks
     move_in_place();
 }
 
+// Equal blocks stand one after the other. Others may stand in any order, with gaps between them,
+// but for the vector of a reduction.
+Exchange::Places Exchange::place_blocks(Prng& prng, uint32_t rank, bool is_input) const {
+    const tutti_collective kind = spec_.collective;
+    const CollectiveBuffer& side = is_input ? facts(kind).input : facts(kind).output;
+    const uint32_t count = blocks_of(side, rank, spec_.root, ranks_);
+    Places places;
+    std::vector<uint32_t> order(count);
+    for (uint32_t block = 0; block < count; ++block) {
+        // Where a side has one block, it is the own one, or comes from anybody.
+        const uint32_t other = side.holds == Holds::kAll ? block : is_input ? spec_.root : 0;
+        const uint32_t from = is_input ? rank : side.holds == Holds::kAll ? other : spec_.root;
+        const uint32_t to = is_input ? other : rank;
+        places.bytes.push_back(block_bytes(spec_, ranks_, from, to));
+        order[block] = block;
+    }
+    const bool may_move = has_lengths(kind) && !is_reduction(kind);
+    if (may_move && prng.below(2) == 0) {
+        for (uint32_t i = count; i > 1; --i) std::swap(order[i - 1], order[prng.below(i)]);
+    }
+    const uint64_t gap = may_move && prng.below(2) == 0 ? prng.below(80) : 0;
+    places.offsets.resize(count);
+    for (const uint32_t block : order) {
+        places.offsets[block] = places.end + (places.end > 0 ? gap : 0);
+        places.end = places.offsets[block] + places.bytes[block];
+    }
+    return places;
+}
+
 void Exchange::size_buffers(Prng& prng) {
     const tutti_collective kind = spec_.collective;
     for (uint32_t rank = 0; rank < ranks_; ++rank) {
@@ -191,15 +248,28 @@ void Exchange::size_buffers(Prng& prng) {
         const bool is_aligned = is_reduction(kind) && is_user(spec_.fold);
         side.send_at = kGuardBytes + (is_aligned ? 0 : prng.below(16));
         side.recv_at = kGuardBytes + (is_aligned ? 0 : prng.below(16));
-        const Collective& what = facts(kind);
-        side.send_bytes = blocks_of(what.input, rank, spec_.root, ranks_) * spec_.bytes;
-        side.recv_bytes = output_blocks(kind, rank, spec_.root, ranks_) * spec_.bytes;
+        side.sent = place_blocks(prng, rank, true);
+        side.received = place_blocks(prng, rank, false);
+        side.send_bytes = side.sent.end;
+        side.recv_bytes = output_blocks(kind, rank, spec_.root, ranks_) > 0 ? side.received.end : 0;
         const bool may = spec_.may_be_in_place && may_be_in_place(kind, rank, spec_.root);
         side.is_in_place = may && prng.below(2) == 0;
         // One argument holds both then.
         if (side.is_in_place) side.recv_bytes = std::max(side.recv_bytes, side.send_bytes);
         side.send = guarded(side.send_at, side.send_bytes);
         side.recv = guarded(side.recv_at, side.recv_bytes);
+        if (!has_lengths(kind)) continue;
+        const auto is_needed = [&](const CollectiveBuffer& one) {
+            return one.holds == Holds::kAll && is_on(one.on, rank, spec_.root);
+        };
+        if (is_needed(facts(kind).input)) {
+            side.blocks.send_bytes = side.sent.bytes.data();
+            side.blocks.send_offsets = side.sent.offsets.data();
+        }
+        if (is_needed(facts(kind).output)) {
+            side.blocks.recv_bytes = side.received.bytes.data();
+            side.blocks.recv_offsets = side.received.offsets.data();
+        }
     }
 }
 
@@ -213,10 +283,12 @@ void Exchange::fill_inputs(Prng& prng) {
 
 // What its origin says: blocks of inputs, folded from the left.
 void Exchange::expect_block(uint32_t rank, uint32_t block) {
-    const size_t bytes = spec_.bytes;
+    const size_t bytes = sides_[rank].received.bytes[block];
     const Origin from = origin(spec_.collective, rank, spec_.root, ranks_, block);
-    const auto operand = [&](uint32_t of) { return input(of) + from.block * bytes; };
-    std::byte* const out = expected(rank) + block * bytes;
+    const auto operand = [&](uint32_t of) {
+        return input(of) + sides_[of].sent.offsets[from.block];
+    };
+    std::byte* const out = expected(rank) + sides_[rank].received.offsets[block];
     std::memcpy(out, operand(from.first), bytes);
     for (uint32_t of = from.first + 1; of <= from.last; ++of) {
         fold_reference(spec_.fold, out, operand(of), bytes);
@@ -229,8 +301,8 @@ void Exchange::expect() {
         side.recv_after = side.recv;
         if (spec_.bytes == 0) continue;
         // In place, the blocks of the others stay where they are.
-        const size_t blocks = output_blocks(spec_.collective, rank, spec_.root, ranks_);
-        if (side.is_in_place && side.send_bytes > blocks * spec_.bytes) {
+        const uint32_t blocks = output_blocks(spec_.collective, rank, spec_.root, ranks_);
+        if (side.is_in_place && side.send_bytes > side.received.end) {
             std::memcpy(expected(rank), input(rank), side.send_bytes);
         }
         for (uint32_t block = 0; block < blocks; ++block) expect_block(rank, block);
@@ -251,12 +323,18 @@ void Exchange::move_in_place() {
             } else {
                 const bool is_inside =
                     what.in_place == InPlace::kInputInOutput && what.inner_at == InnerAt::kOwnBlock;
-                std::memcpy(recv + (is_inside ? rank * spec_.bytes : 0), input(rank),
+                std::memcpy(recv + (is_inside ? side.received.offsets[rank] : 0), input(rank),
                             side.send_bytes);
             }
         }
         side.recv_before = side.recv;
     }
+}
+
+// Of a gatherv or scatterv: what is sent to the root or received from it.
+size_t Exchange::own_bytes(uint32_t rank) const {
+    const bool is_input = facts(spec_.collective).input.holds == Holds::kOne;
+    return is_input ? sides_[rank].sent.bytes[0] : sides_[rank].received.bytes[0];
 }
 
 tutti_call Exchange::call(uint32_t rank) const {
@@ -265,6 +343,10 @@ tutti_call Exchange::call(uint32_t rank) const {
     call.collective = spec_.collective;
     call.root = spec_.root;
     call.bytes = spec_.bytes;
+    if (has_lengths(spec_.collective)) {
+        call.bytes = has_root(spec_.collective) ? own_bytes(rank) : 0;
+        call.blocks = &side.blocks;
+    }
     call.send = side.send.data() + side.send_at;
     call.recv = const_cast<std::byte*>(side.recv.data()) + side.recv_at;
     if (side.is_in_place) {
@@ -287,6 +369,12 @@ node::Call Exchange::node_call(uint32_t rank) const {
     result.collective = call.collective;
     result.root = call.root;
     result.bytes = call.bytes;
+    if (has_lengths(spec_.collective)) {
+        const bool is_private = has_private_lengths(spec_.collective);
+        result.bytes = is_private ? 0 : spec_.bytes;
+        result.own_bytes = is_between_all(spec_.collective) ? 0 : own_bytes(rank);
+        result.blocks = is_private || spec_.bytes > 0 ? call.blocks : nullptr;
+    }
     if (call.send != TUTTI_IN_PLACE) result.send = static_cast<const std::byte*>(call.send);
     if (call.recv != TUTTI_IN_PLACE) result.recv = static_cast<std::byte*>(call.recv);
     if (!is_reduction(spec_.collective)) return result;

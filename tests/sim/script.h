@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/collectives.h"
 #include "base/prng.h"
 #include "run/node/node_team.h"
 #include "tutti/tutti.h"
@@ -35,12 +36,18 @@ void fold_reference(Fold fold, std::byte* out, const std::byte* right, size_t by
 struct Spec {
     tutti_collective collective = TUTTI_BARRIER;
     uint32_t root = 0;
-    size_t bytes = 0;
+    size_t bytes = 0;  // of a vector form the longest block; see block_bytes()
     Fold fold = Fold::kSumU32;
     uint64_t seed = 0;  // of the contents, the alignment and who is in place
     bool may_be_in_place = true;
 };
 std::string describe(const Spec& spec);
+// Of a vector form: the block that `from` gives to `to`, by the seed. One of all is the longest;
+// some are empty.
+size_t block_bytes(const Spec& spec, uint32_t ranks, uint32_t from, uint32_t to);
+
+// The first so many collectives run across hosts.
+inline constexpr uint32_t kAcrossHosts = kFirstVectorForm;
 
 // What a call may be drawn from.
 struct Limits {
@@ -48,6 +55,7 @@ struct Limits {
     size_t chunk_bytes = 4096;
     size_t bytes_max = 16384;
     bool keeps_order = true;  // operands are combined in rank order whatever the operator
+    uint32_t collectives = TUTTI_COLLECTIVE_COUNT;  // of them, the first so many
 };
 Spec draw_spec(Prng& prng, const Limits& limits);
 // A size at or next to a border of the implementation.
@@ -57,6 +65,8 @@ size_t draw_bytes(Prng& prng, const Limits& limits);
 class Exchange {
   public:
     Exchange(const Spec& spec, uint32_t ranks);
+    Exchange(const Exchange&) = delete;
+    Exchange& operator=(const Exchange&) = delete;
     [[nodiscard]] tutti_call call(uint32_t rank) const;
     [[nodiscard]] node::Call node_call(uint32_t rank) const;
     // Empty where everything is as it must be, else what is wrong; `rank` alone, or all.
@@ -69,6 +79,12 @@ class Exchange {
     [[nodiscard]] std::vector<std::byte>& recv_memory(uint32_t rank) { return sides_[rank].recv; }
 
   private:
+    // Where the blocks of a buffer are.
+    struct Places {
+        std::vector<uint64_t> bytes;
+        std::vector<uint64_t> offsets;
+        size_t end = 0;  // of the last one
+    };
     // Memory of one rank; `at` is where the buffer begins behind the guard.
     struct Side {
         std::vector<std::byte> send;
@@ -79,8 +95,12 @@ class Exchange {
         size_t recv_at = 0;
         size_t send_bytes = 0;
         size_t recv_bytes = 0;
+        Places sent, received;
+        tutti_blocks blocks{};
         bool is_in_place = false;
     };
+    [[nodiscard]] Places place_blocks(Prng& prng, uint32_t rank, bool is_input) const;
+    [[nodiscard]] size_t own_bytes(uint32_t rank) const;
     void size_buffers(Prng& prng);
     void fill_inputs(Prng& prng);
     void expect();

@@ -81,8 +81,8 @@ def test_spawned_processes_without_tutti(mpi):
 
 
 @needs_tutti
-@pytest.mark.parametrize("what", ["collective", "root", "operator", "type", "kind", "bytes", "foreign", "host",
-                                  "first", "first-foreign"])
+@pytest.mark.parametrize("what", ["collective", "root", "operator", "type", "kind", "bytes", "vector", "host",
+                                  "first", "first-vector"])
 @pytest.mark.check
 def test_check_names_the_ranks(debian_mpi, what):
     outcome = debian_mpi.launch("misuse", 3, what, options=["--check=1"], timeout=60,
@@ -199,6 +199,19 @@ def test_an_alltoall_with_more_room(mpi, what, ints):
     for options in [], ["--hosts=2", "--alltoall=pairwise"], ["--check=1"], ["--verify=1"]:
         options = ["--stall=100", "--warmup=0", *options]
         outcome = mpi.launch("unequal", 3, what, ints, options=options).passed()
+        assert f"errors {errors}\n" in outcome.out and not outcome.lines(), str(outcome)
+
+
+@needs_tutti
+@pytest.mark.parametrize("what", ["vector-gather", "vector-scatter", "vector-allgather",
+                                  "vector-alltoall"])
+@pytest.mark.sampled
+def test_a_vector_form_with_more_room(mpi, what):
+    """As above, on one node."""
+    errors = 3 if mpi.flavour == "ompi" and what == "vector-alltoall" else 0
+    for options in [], ["--check=1"], ["--verify=1"]:
+        options = ["--stall=100", "--warmup=0", *options]
+        outcome = mpi.launch("unequal", 3, what, 4, options=options).passed()
         assert f"errors {errors}\n" in outcome.out and not outcome.lines(), str(outcome)
 
 

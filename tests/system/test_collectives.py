@@ -43,6 +43,43 @@ def test_large_alltoall(debian_mpi):
     expect_taken_over(outcome.report, 2, ("alltoall",))
 
 
+VECTORS = ("gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw")
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5])
+@pytest.mark.check
+def test_vector_forms(mpi, ranks):
+    # Hosts, to which the first calls would go, fail where datatypes are unlike.
+    outcome = mpi.launch("vectors", ranks, options=["--warmup=0"]).passed()
+    expect_taken_over(outcome.report, ranks, VECTORS)
+
+
+@pytest.mark.check
+def test_vector_forms_where_threads_may_call(mpi):
+    """A call keeps what it knows of a datatype."""
+    outcome = mpi.launch("vectors", 3, "threads", options=["--warmup=0"]).passed()
+    expect_taken_over(outcome.report, 3, VECTORS)
+
+
+def test_large_vector_forms(debian_mpi):
+    outcome = debian_mpi.launch("vectors", 2, "large").passed()
+    expect_taken_over(outcome.report, 2, VECTORS)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5])
+@pytest.mark.check
+def test_reduce_scatter(mpi, ranks):
+    outcome = mpi.launch("reduce_vectors", ranks).passed()
+    expect_taken_over(outcome.report, ranks, ("reduce_scatter",))
+
+
+@pytest.mark.parametrize("program", ["vectors", "reduce_vectors"])
+@pytest.mark.parametrize("hosts", ["2", "2:round-robin", "4"])
+@pytest.mark.sampled
+def test_vector_forms_across_hosts(mpi, program, hosts):
+    mpi.launch(program, 4, "few", options=[f"--hosts={hosts}", "--warmup=0"], timeout=240).passed()
+
+
 @pytest.mark.parametrize("ranks", [2, 3, 5])
 @pytest.mark.check
 def test_scans(mpi, ranks):
@@ -127,14 +164,22 @@ def test_named_node_algorithm(mpi):
     assert "split" not in {name for collective, name in ran if collective == "barrier"}, ran
 
 
-# Across hosts the built-in rules leave it to the host MPI.
-DIRECT = "--reduce-scatter-block=direct"
+def scattering(algorithm):
+    """Rules: operators that commute by this algorithm, others by the one that takes all."""
+    table = '[[rule]]\ncollective = "reduce_scatter_block"\nhosts = "2.."\n'
+    commuting = f'{table}commutative = true\nalgorithm = "{algorithm}"\n'
+    return {"TUTTI_RULES_TEXT": commuting + f'{table}algorithm = "direct"\n'}
 
 
-@pytest.mark.parametrize("ranks, options", [(2, []), (3, []), (3, ["--hosts=2", DIRECT]),
-                                            (4, ["--hosts=2:round-robin", DIRECT])],
-                         ids=["2", "3", "hosts", "round-robin"])
+@pytest.mark.parametrize("ranks, hosts, algorithm", [
+    (2, None, None), (3, None, None), (3, "3", None), (3, "2", "direct"),
+    (4, "2:round-robin", "direct"), (4, "2", "ring"), (4, "4", "halving"), (5, "5", "ring"),
+    (4, "2:round-robin", "pairwise")])
 @pytest.mark.check
-def test_reduce_scatter_block(mpi, ranks, options):
-    outcome = mpi.launch("reduce_scatter", ranks, options=options).passed()
+def test_reduce_scatter_block(mpi, ranks, hosts, algorithm):
+    outcome = mpi.launch("reduce_scatter", ranks, options=[f"--hosts={hosts}"] if hosts else [],
+                         env=scattering(algorithm) if algorithm else {}).passed()
     expect_taken_over(outcome.report, ranks, ("reduce_scatter_block",))
+    if algorithm and not BARE:
+        assert algorithm in {row.get("algorithm") for row in outcome.report.rows
+                             if row["collective"] == "reduce_scatter_block"}

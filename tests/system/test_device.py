@@ -78,6 +78,16 @@ def test_every_collective(mpi, options):
     expect_staged(run(mpi, "CUDA", "all", 7, options=options), "CUDA")
 
 
+def test_vector_forms(mpi):
+    """The same; each block is staged by itself."""
+    expect_staged(run(mpi, "CUDA", "vectors", 13), "CUDA")
+
+
+@pytest.mark.parametrize("kind", ["HIP", "ZE"])
+def test_vector_forms_by_other_runtimes(debian_mpi, kind):
+    expect_staged(run(debian_mpi, kind, "vectors", 14, ranks=4), kind)
+
+
 @pytest.mark.skipif(problem_with_gpu() != "", reason=f"no NVIDIA GPU: {problem_with_gpu()}")
 @pytest.mark.parametrize("options", [ON_ONE_NODE, ACROSS], ids=["node", "hosts"])
 @pytest.mark.parametrize("words", [["all", 7], ["all", 12], ["late", 10], ["reuse"], ["stream"],

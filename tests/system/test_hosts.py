@@ -115,7 +115,7 @@ def test_a_thousand_communicators(openmpi):
 
 
 @needs_tutti
-@pytest.mark.parametrize("what", ["collective", "root", "operator", "type", "kind", "bytes", "foreign", "host",
+@pytest.mark.parametrize("what", ["collective", "root", "operator", "type", "kind", "bytes", "vector", "host",
                                   "first"])
 def test_check_names_the_ranks(debian_mpi, what):
     outcome = debian_mpi.launch("misuse", 3, what, options=["--check=1", "--hosts=3"], timeout=60,

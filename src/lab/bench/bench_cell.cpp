@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <climits>
 #include <cmath>
 #include <thread>
 
@@ -164,6 +165,7 @@ double CellRun::run_batch(const SideState& state, uint64_t calls, uint64_t untim
                 order_.paper};
     if (order_.is_brief) batch.roots = kBriefRoots;
     batch.untimed = untimed;
+    batch.is_ragged = order_.is_ragged;
     number_ += batch.calls;
     const Buffers& buffers = buffers_of(state);
     fill(batch, place_, buffers.view());
@@ -347,6 +349,10 @@ Result<Cell> CellRun::run() {
     cell.collective = order_.collective;
     cell.bytes = order_.bytes;
     cell.skipped = lack_of_memory();
+    // Of the vector forms, in bytes.
+    if (has_lengths(order_.collective) && order_.bytes * place_.size > INT_MAX) {
+        cell.skipped = "offsets of more than an int";
+    }
     if (!cell.skipped.empty()) return cell;
     for (SideState& state : sides_) {
         choose(state);

@@ -35,8 +35,9 @@ struct CellOrder {
     // Beside the rules' choice, in turn with it.
     std::vector<std::string> algorithms = {};
     std::optional<LateRank> late = {};
-    bool fresh = false;  // buffers: each used by one call, and in no cache when it begins
-    bool paper = false;  // kPaperRuns' method
+    bool fresh = false;      // buffers: each used by one call, and in no cache when it begins
+    bool paper = false;      // kPaperRuns' method
+    bool is_ragged = false;  // see Batch
     // For those who have little time: only the named algorithms beside the host's own, few roots,
     // three rounds, of which the first says how long calls take and counts where they are long; no
     // calls that are only checked, but for barriers.

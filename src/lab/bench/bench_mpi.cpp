@@ -9,7 +9,9 @@
 #include <chrono>
 #include <climits>
 #include <string_view>
+#include <vector>
 
+#include "base/collectives.h"
 #include "mpi/abi/abi.h"
 #include "mpi/abi/bench_force.h"
 #include "run/arena/process.h"
@@ -35,6 +37,34 @@ bool tutti_is_preloaded() {
     return path.substr(path.rfind('/') + 1).starts_with("libtutti-");
 }
 
+// What the vector forms take.
+struct Lengths {
+    // Empty where the collective has none.
+    Lengths(const Batch& batch, const RankOfSize& place, mpi::abi::Datatype type,
+            bool handles_are_ints) {
+        if (!has_lengths(batch.collective)) return;
+        for (uint32_t rank = 0; rank < place.size; ++rank) {
+            sent.push_back(static_cast<int>(block_elements(batch, place.rank, rank)));
+            received.push_back(static_cast<int>(block_elements(batch, rank, place.rank)));
+            offsets.push_back(static_cast<int>(rank * batch.elements));
+            byte_offsets.push_back(static_cast<int>(rank * batch.elements * sizeof(double)));
+        }
+        own = sent[place.rank];
+        handles.assign(place.size, type.bits);
+        short_handles.assign(place.size, static_cast<int>(type.bits));
+        types = handles_are_ints ? static_cast<const void*>(short_handles.data()) : handles.data();
+    }
+    Lengths(const Lengths&) = delete;
+    Lengths& operator=(const Lengths&) = delete;
+
+    std::vector<int> sent, received;  // elements of each block
+    std::vector<int> offsets, byte_offsets;
+    int own = 0;                     // where a side has one block
+    std::vector<uintptr_t> handles;  // of the datatype, as the MPI has them
+    std::vector<int> short_handles;
+    const void* types = nullptr;
+};
+
 // What the loops below need, as plain values.
 struct Calls {
     const Host& functions;
@@ -43,6 +73,7 @@ struct Calls {
     mpi::abi::Datatype type;
     mpi::abi::Op sum;
     int count;
+    const Lengths& lengths;
     const Batch& batch;
     const BatchBuffers& buffers;
     RankOfSize place;
@@ -86,10 +117,9 @@ int for_each_block(const Calls& c, const Body& body) {
 }
 
 void stamp_all_blocks(const Calls& c, const Turn& t) {
-    const auto elements = static_cast<size_t>(c.count);
     for (uint32_t r = 0; r < c.place.size; ++r) {
         const uint64_t number = number_of(c.batch.collective, c.place.rank, r, c.place.size);
-        t.send[r * elements] = stamp(t.call, number);
+        t.send[input_offset(c.batch, r)] = stamp(t.call, number);
     }
 }
 
@@ -169,6 +199,61 @@ int run_exscan(const Calls& c) {
     });
 }
 
+// ---- vector forms -------------------------------------------------------------------------------
+
+int run_gatherv(const Calls& c) {
+    const Lengths& l = c.lengths;
+    return for_each_block(c, [&](const Turn& t) {
+        return c.functions.gatherv(t.send, l.own, c.type, t.recv, l.received.data(),
+                                   l.offsets.data(), c.type, static_cast<int>(t.root), c.comm);
+    });
+}
+
+int run_scatterv(const Calls& c) {
+    const Lengths& l = c.lengths;
+    const auto put_stamps = [&c](const Turn& t) {
+        if (t.root == c.place.rank) stamp_all_blocks(c, t);
+    };
+    return for_each_call(c, put_stamps, [&](const Turn& t) {
+        return c.functions.scatterv(t.send, l.sent.data(), l.offsets.data(), c.type, t.recv, l.own,
+                                    c.type, static_cast<int>(t.root), c.comm);
+    });
+}
+
+int run_allgatherv(const Calls& c) {
+    const Lengths& l = c.lengths;
+    return for_each_block(c, [&](const Turn& t) {
+        return c.functions.allgatherv(t.send, l.own, c.type, t.recv, l.received.data(),
+                                      l.offsets.data(), c.type, c.comm);
+    });
+}
+
+int run_alltoallv(const Calls& c) {
+    const Lengths& l = c.lengths;
+    const auto put_stamps = [&c](const Turn& t) { stamp_all_blocks(c, t); };
+    return for_each_call(c, put_stamps, [&](const Turn& t) {
+        return c.functions.alltoallv(t.send, l.sent.data(), l.offsets.data(), c.type, t.recv,
+                                     l.received.data(), l.offsets.data(), c.type, c.comm);
+    });
+}
+
+int run_alltoallw(const Calls& c) {
+    const Lengths& l = c.lengths;
+    const auto put_stamps = [&c](const Turn& t) { stamp_all_blocks(c, t); };
+    return for_each_call(c, put_stamps, [&](const Turn& t) {
+        return c.functions.alltoallw(t.send, l.sent.data(), l.byte_offsets.data(), l.types, t.recv,
+                                     l.received.data(), l.byte_offsets.data(), l.types, c.comm);
+    });
+}
+
+int run_reduce_scatter(const Calls& c) {
+    const auto put_stamps = [&c](const Turn& t) { stamp_all_blocks(c, t); };
+    return for_each_call(c, put_stamps, [&c](const Turn& t) {
+        return c.functions.reduce_scatter(t.send, t.recv, c.lengths.sent.data(), c.type, c.sum,
+                                          c.comm);
+    });
+}
+
 int run_calls(const Calls& c) {
     switch (c.batch.collective) {
         case TUTTI_BARRIER:
@@ -193,6 +278,18 @@ int run_calls(const Calls& c) {
             return run_scan(c);
         case TUTTI_EXSCAN:
             return run_exscan(c);
+        case TUTTI_GATHERV:
+            return run_gatherv(c);
+        case TUTTI_SCATTERV:
+            return run_scatterv(c);
+        case TUTTI_ALLGATHERV:
+            return run_allgatherv(c);
+        case TUTTI_ALLTOALLV:
+            return run_alltoallv(c);
+        case TUTTI_ALLTOALLW:
+            return run_alltoallw(c);
+        case TUTTI_REDUCE_SCATTER:
+            return run_reduce_scatter(c);
         default:
             return -1;
     }
@@ -230,13 +327,16 @@ class Measured final : public BenchMpi {
     }
 
     double run(Side side, bool is_apart, const Batch& batch, const BatchBuffers& buffers) override {
+        const auto type = handles_.type[mpi::abi::kTypeDouble];
+        const Lengths lengths(batch, place_, type, abi_.handles_are_ints);
         double start = mpi_seconds();
         const Calls calls{side == Side::kHost ? host_ : program_,
                           host_,
                           is_apart ? apart_ : handles_.comm_world,
-                          handles_.type[mpi::abi::kTypeDouble],
+                          type,
                           handles_.op[mpi::abi::kOpSum],
                           static_cast<int>(batch.elements),
+                          lengths,
                           batch,
                           buffers,
                           place_,

@@ -76,7 +76,8 @@ std::optional<Wrong> check_result(const Batch& batch, uint32_t buffer, const Use
         base += base_value(batch.seed, buffer,
                            number_of(batch.collective, source, from.block, place.size));
     }
-    return check_block(result, batch.elements, first, base, from.last - from.first + 1);
+    const uint64_t elements = block_elements(batch, from.first, place.rank);
+    return check_block(result, elements, first, base, from.last - from.first + 1);
 }
 
 std::optional<Wrong> check_buffer(const Batch& batch, uint32_t buffer, const Uses& uses,
@@ -96,6 +97,23 @@ std::optional<Wrong> check_buffer(const Batch& batch, uint32_t buffer, const Use
 uint64_t number_of(tutti_collective collective, uint32_t rank, uint32_t block, uint32_t size) {
     const bool has_all = facts(collective).input.holds == Holds::kAll;
     return has_all ? uint64_t{rank} * size + block : rank;
+}
+
+uint64_t block_elements(const Batch& batch, uint32_t from, uint32_t to) {
+    const Collective& what = facts(batch.collective);
+    if (!batch.is_ragged || !has_lengths(what)) return batch.elements;
+    // Where one side has but one block, its length is that of the other side's rank.
+    const uint32_t givers = what.output.holds == Holds::kOne ? 0 : from;
+    const uint32_t takers = what.input.holds == Holds::kOne ? 0 : to;
+    return std::max<uint64_t>(batch.elements * (1 + (givers + takers) % 4) / 4, 1);
+}
+
+uint64_t input_offset(const Batch& batch, uint32_t to) {
+    // Other blocks have gaps between them; the vector of a reduction has none.
+    if (!batch.is_ragged || !is_reduction(batch.collective)) return to * batch.elements;
+    uint64_t offset = 0;
+    for (uint32_t before = 0; before < to; ++before) offset += block_elements(batch, 0, before);
+    return offset;
 }
 
 // Every rank is the root now and then. Rank 0 has the room for a result where it gets none.
@@ -126,8 +144,9 @@ void fill(const Batch& batch, const RankOfSize& place, const BatchBuffers& buffe
         const uint32_t blocks = has_all ? place.size : 1;
         for (uint32_t block = 0; block < blocks; ++block) {
             const uint64_t number = number_of(batch.collective, place.rank, block, place.size);
-            double* start = buffers.send[k] + block * batch.elements;
-            fill_block(start, batch.elements, base_value(batch.seed, k, number));
+            double* start = buffers.send[k] + input_offset(batch, block);
+            fill_block(start, block_elements(batch, place.rank, block),
+                       base_value(batch.seed, k, number));
             start[0] = stamp(uses->first, number);
         }
     }

@@ -32,13 +32,14 @@ struct BatchBuffers {
 // A run of calls on all ranks. Call i has root i % size (or roots) and buffer i % count.
 struct Batch {
     tutti_collective collective;
-    uint64_t elements;  // doubles in one block
+    uint64_t elements;  // doubles in one block, of the longest where they differ
     uint64_t seed;      // differs from batch to batch
     uint64_t first_call;
     uint64_t calls;               // with those that are not timed
     bool has_barriers = false;    // the host's, after each call
     uint32_t roots = UINT32_MAX;  // so many ranks are roots in turn, at most
     uint64_t untimed = 0;         // the first ones, until the caches hold what the others find
+    bool is_ragged = false;       // blocks of vector forms differ in length
 };
 
 struct RankOfSize {
@@ -49,6 +50,12 @@ struct RankOfSize {
 inline uint32_t root_of(const Batch& batch, uint64_t call, uint32_t size) {
     return static_cast<uint32_t>(call % std::min(batch.roots, size));
 }
+
+// Elements of the block that a rank gives to another one. Ragged ones have a quarter of the
+// longest, half of it, three quarters, all of it, in turn.
+uint64_t block_elements(const Batch& batch, uint32_t from, uint32_t to);
+// Where a rank's block for another one begins among those that it gives, in elements.
+uint64_t input_offset(const Batch& batch, uint32_t to);
 
 // Input blocks are numbered by rank, or by rank and block where a rank has one for every rank.
 uint64_t number_of(tutti_collective collective, uint32_t rank, uint32_t block, uint32_t size);

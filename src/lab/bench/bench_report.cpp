@@ -230,8 +230,9 @@ std::string skew_head(const BenchRun& run) {
 }  // namespace
 
 std::string table_head(const BenchRun& run) {
-    std::string text = fmt::format("{}; {} ranks, {} cores{}{}\n", run.library, run.ranks,
+    std::string text = fmt::format("{}; {} ranks, {} cores{}{}{}\n", run.library, run.ranks,
                                    run.cores, run.fresh_buffers ? "; fresh buffers" : "",
+                                   run.ragged_blocks ? "; ragged blocks" : "",
                                    run.has_tutti ? "" : "; without Tutti");
     if (run.yield_barrier_us) {
         text += fmt::format("limit: a barrier of bare yields takes {} us\n",
@@ -313,6 +314,7 @@ std::string to_json(const BenchRun& run) {
                                    {"cores", run.cores},
                                    {"has_tutti", run.has_tutti},
                                    {"buffers", run.fresh_buffers ? "fresh" : "reused"}};
+    if (run.ragged_blocks) json["blocks"] = "ragged";
     if (run.paper_runs > 0) json["method"] = "paper";
     if (run.late) {
         json["late"] = {{"rank", run.late->rank}, {"milliseconds", run.late->milliseconds}};

@@ -19,7 +19,8 @@ struct BenchRun {
     bool has_tutti = false;
     bool has_algorithms = false;
     bool fresh_buffers = false;
-    uint64_t paper_runs = 0;  // 0: not by the paper's method
+    bool ragged_blocks = false;  // of vector forms
+    uint64_t paper_runs = 0;     // 0: not by the paper's method
     std::optional<LateRank> late;
     std::optional<SkewOptions> skew;         // times are synchronization delays then
     uint64_t seed = 1;                       // of its delays

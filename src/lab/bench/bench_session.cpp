@@ -42,6 +42,7 @@ BenchSession::BenchSession(BenchMpi& mpi, const BenchPlan& plan, const BenchAudi
     found_.seed = plan_.seed;
     if (plan_.skew) hosts_ = hosts_of(mpi_);
     found_.fresh_buffers = plan_.fresh_buffers;
+    found_.ragged_blocks = plan_.ragged_blocks;
     if (plan_.paper) found_.paper_runs = plan_.batches;
     found_.has_algorithms = !plan_.algorithm.empty();
 }
@@ -56,7 +57,7 @@ std::vector<CellOrder> BenchSession::orders() const {
                             plan_.batches, plan_.seconds,
                             memory,        algorithms_of(collective, plan_.algorithm),
                             plan_.late,    plan_.fresh_buffers,
-                            plan_.paper};
+                            plan_.paper,   plan_.ragged_blocks};
             if (!plan_.skew) {
                 all.push_back(order);
                 continue;

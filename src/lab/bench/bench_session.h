@@ -30,6 +30,7 @@ struct BenchPlan {
     std::optional<SkewOptions> skew;
     uint64_t seed = 1;  // of the delays
     bool fresh_buffers = false;
+    bool ragged_blocks = false;  // of vector forms
     bool paper = false;  // measure by that method; `batches` are its runs, and `seconds` no limit
 };
 

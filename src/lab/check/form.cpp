@@ -33,12 +33,14 @@ constexpr uint64_t kLanesMax = uint64_t{1} << 32;  // transport::MessageId::lane
 class Form {
   public:
     Form(const Shape& shape, const topo::Placement& placement, const Program& program, Rank rank,
-         size_t lines_max, std::vector<std::string>& faults)
+         const PairBlocks* blocks, size_t lines_max, std::vector<std::string>& faults)
         : shape_(shape),
           placement_(placement),
           program_(program),
           extent_(program.extent()),
           rank_(rank),
+          input_bytes_(blocks ? blocks->input_bytes(rank) : shape.input_bytes(rank)),
+          output_bytes_(blocks ? blocks->output_bytes(rank) : shape.output_bytes(rank)),
           lines_max_(lines_max),
           faults_(faults) {}
 
@@ -128,7 +130,7 @@ class Form {
 
     [[nodiscard]] uint64_t bytes_of(Buffer buffer) const {
         if (buffer == Buffer::kScratch) return extent_.scratch_bytes;
-        return buffer == Buffer::kInput ? shape_.input_bytes(rank_) : shape_.output_bytes(rank_);
+        return buffer == Buffer::kInput ? input_bytes_ : output_bytes_;
     }
 
     void check_block(const Block& block, bool is_written) {
@@ -337,6 +339,8 @@ class Form {
     const Program& program_;
     Extent extent_;
     Rank rank_;
+    uint64_t input_bytes_;
+    uint64_t output_bytes_;
     size_t lines_max_;
     std::vector<std::string>& faults_;
     Position here_;
@@ -407,11 +411,11 @@ Touched touched(const Operation& op, bool is_root) {
 }
 
 void check_form(const Shape& shape, const topo::Placement& placement,
-                std::span<const std::unique_ptr<Program>> programs, size_t lines_max,
-                std::vector<std::string>& faults) {
+                std::span<const std::unique_ptr<Program>> programs, const PairBlocks* blocks,
+                size_t lines_max, std::vector<std::string>& faults) {
     std::vector<bool> has_letters(programs.size());
     for (Rank r = 0; r < programs.size() && faults.size() < lines_max; ++r) {
-        Form form(shape, placement, *programs[r], r, lines_max, faults);
+        Form form(shape, placement, *programs[r], r, blocks, lines_max, faults);
         form.check();
         has_letters[r] = form.has_letters();
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/topo/placement.h"
+#include "lab/check/pair_blocks.h"
 #include "plan/sched/operation_kinds.h"
 #include "plan/sched/program.h"
 #include "plan/sched/shape.h"
@@ -38,9 +39,9 @@ inline bool is_meeting(const Operation& op) {
     return sched::has_no_blocks(op.kind) || sched::node_bytes(op) != 0;
 }
 
-// Appends lines to `faults`, which it leaves at most `lines_max` long.
+// Appends lines to `faults`, which it leaves at most `lines_max` long. blocks: see prove().
 void check_form(const Shape& shape, const topo::Placement& placement,
-                std::span<const std::unique_ptr<Program>> programs, size_t lines_max,
-                std::vector<std::string>& faults);
+                std::span<const std::unique_ptr<Program>> programs, const PairBlocks* blocks,
+                size_t lines_max, std::vector<std::string>& faults);
 
 }  // namespace tutti::check

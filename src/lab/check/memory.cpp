@@ -42,17 +42,30 @@ Place right_place(const Shape& shape, Rank rank, uint64_t from) {
     return {end(), there - shape.pair_offset(rank, other)};
 }
 
+std::string range_text(uint64_t from, uint64_t to) {
+    return to - from == 1 ? "byte " + std::to_string(from)
+                          : "bytes " + std::to_string(from) + " to " + std::to_string(to - 1);
+}
+
 RankMemory::RankMemory(const Shape& shape, Rank rank, const Extent& extent,
-                       const SymbolicValues& terms, bool is_in_place)
+                       const SymbolicValues& terms, bool is_in_place, const PairBlocks* blocks)
     : lanes_in_flight_(extent.lanes_in_flight),
       is_in_place_(is_in_place && may_stand_in_place(shape, rank)) {
     const Collective& what = facts(shape.collective);
     if (what.in_place == InPlace::kOutputInInput) std::swap(inner_, outer_);
-    if (what.inner_at == InnerAt::kOwnBlock) in_place_offset_ = shape.block_offset(rank);
+    if (what.inner_at == InnerAt::kOwnBlock) {
+        in_place_offset_ = blocks ? blocks->own_offset(rank) : shape.block_offset(rank);
+    }
     const uint64_t slots = std::min<uint64_t>(extent.lanes, extent.lanes_in_flight);
     values_.resize(kScratchMaps + slots);
     accesses_.resize(kScratchMaps + slots);
     lane_of_slot_.resize(slots);
+    if (blocks) {
+        for (const PairBlocks::Stretch& one : blocks->inputs(rank)) {
+            fill(input(one.offset, one.bytes), {SymbolicValues::kData, one.data});
+        }
+        return;
+    }
     const Block all = input(0, shape.input_bytes(rank));
     if (what.in_place == InPlace::kAlways) {
         if (rank == shape.root) fill(sched::output(0, shape.bytes), {SymbolicValues::kData, 0});
@@ -115,14 +128,43 @@ void RankMemory::write(const LiveOperation& live, const Block& block, const Piec
     }
 }
 
-Pieces RankMemory::output(uint64_t bytes) const {
-    const Span at = span(sched::output(0, bytes), 0);
+Pieces RankMemory::output(uint64_t bytes, uint64_t from) const {
+    const Span at = span(sched::output(from, bytes), 0);
     Pieces pieces;
-    values_[at.map].visit(at.begin, at.end, [&](uint64_t from, uint64_t to, Value value) {
+    values_[at.map].visit(at.begin, at.end, [&](uint64_t begin, uint64_t end, Value value) {
         value.shift += at.begin;
-        pieces.push_back({from - at.begin, to - at.begin, value});
+        pieces.push_back({begin - at.begin, end - at.begin, value});
     });
     return pieces;
+}
+
+std::string wrong_blocks(const RankMemory& memory, const PairBlocks& blocks, Rank rank) {
+    std::vector<PairBlocks::Stretch> all = blocks.outputs(rank);
+    std::erase_if(all, [](const PairBlocks::Stretch& one) { return one.bytes == 0; });
+    std::ranges::sort(all, {}, &PairBlocks::Stretch::offset);
+    uint64_t end = 0;
+    const auto text = [&](uint64_t begin, const Piece& piece) {
+        return range_text(begin + piece.from, begin + piece.to) + " of its output ";
+    };
+    for (const PairBlocks::Stretch& right : all) {
+        for (const Piece& piece : memory.output(right.offset - end, end)) {
+            if (piece.value.term == SymbolicValues::kNothing) continue;
+            return text(end, piece) + "are of no block, and written";
+        }
+        end = right.offset + right.bytes;
+        for (const Piece& piece : memory.output(right.bytes, right.offset)) {
+            const Value& value = piece.value;
+            if (value.term == SymbolicValues::kNothing) {
+                return text(right.offset, piece) + "are never written";
+            }
+            if (value.shift == right.data) continue;
+            return text(right.offset, piece) + "hold byte " +
+                   std::to_string(piece.from + value.shift) +
+                   " of all ranks' blocks and what follows, not byte " +
+                   std::to_string(piece.from + right.data);
+        }
+    }
+    return {};
 }
 
 bool RankMemory::is_same(const Block& a, const Block& b) const {

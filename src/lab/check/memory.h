@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "lab/check/abstract_run.h"
 #include "lab/check/interval_map.h"
+#include "lab/check/pair_blocks.h"
 #include "lab/check/symbolic_values.h"
 #include "plan/sched/program.h"
 #include "plan/sched/shape.h"
@@ -44,15 +46,19 @@ struct Place {
 };
 Place right_place(const Shape& shape, Rank rank, uint64_t from);
 
+// "bytes 8 to 15"
+std::string range_text(uint64_t from, uint64_t to);
+
 class RankMemory {
   public:
+    // blocks: of a call of which pairs of ranks know the lengths; else nullptr.
     RankMemory(const Shape& shape, Rank rank, const Extent& extent, const SymbolicValues& terms,
-               bool is_in_place);
+               bool is_in_place, const PairBlocks* blocks = nullptr);
 
     [[nodiscard]] Pieces read(const LiveOperation& live, const Block& block);
     void write(const LiveOperation& live, const Block& block, const Pieces& pieces);
-    // What output holds.
-    [[nodiscard]] Pieces output(uint64_t bytes) const;
+    // What output holds, from there on.
+    [[nodiscard]] Pieces output(uint64_t bytes, uint64_t from = 0) const;
 
     // Notes that the operation touches these bytes. An operation that touches the same, one of the
     // two writing, and is not ordered before it, is returned.
@@ -102,5 +108,9 @@ class RankMemory {
     std::vector<uint64_t> lane_of_slot_;
     std::vector<std::vector<Known>> known_;  // by order, by slot
 };
+
+// What is wrong with the blocks that the rank has received, or with the gaps between them; empty:
+// nothing.
+std::string wrong_blocks(const RankMemory& memory, const PairBlocks& blocks, Rank rank);
 
 }  // namespace tutti::check

@@ -15,24 +15,21 @@ using sched::Incoming;
 
 namespace {
 
-std::string range_text(uint64_t from, uint64_t to) {
-    return to - from == 1 ? "byte " + std::to_string(from)
-                          : "bytes " + std::to_string(from) + " to " + std::to_string(to - 1);
-}
-
 // Values and races.
 class Prover final : public Interpreter {
   public:
     Prover(const Shape& shape, std::span<const std::unique_ptr<Program>> programs,
-           const Demands& demands, bool is_in_place, std::vector<std::string>& faults)
+           const Demands& demands, const PairBlocks* blocks, bool is_in_place,
+           std::vector<std::string>& faults)
         : shape_(shape),
           demands_(demands),
+          blocks_(blocks),
           prefix_(is_in_place ? "in place: " : ""),
           faults_(faults),
           terms_(shape.ranks) {
         memories_.reserve(programs.size());
         for (Rank r = 0; r < programs.size(); ++r) {
-            memories_.emplace_back(shape, r, programs[r]->extent(), terms_, is_in_place);
+            memories_.emplace_back(shape, r, programs[r]->extent(), terms_, is_in_place, blocks);
         }
     }
 
@@ -76,6 +73,7 @@ class Prover final : public Interpreter {
 
     const Shape& shape_;
     const Demands& demands_;
+    const PairBlocks* blocks_;  // nullptr: as the shape says
     std::string prefix_;
     std::vector<std::string>& faults_;
     SymbolicValues terms_;
@@ -378,6 +376,11 @@ void Prover::check_end(Run& run) {
 }
 
 void Prover::check_output(Rank rank) {
+    if (blocks_) {
+        const std::string wrong = wrong_blocks(memories_[rank], *blocks_, rank);
+        if (!wrong.empty()) add("rank " + std::to_string(rank) + ": " + wrong);
+        return;
+    }
     const uint64_t bytes = shape_.output_bytes(rank);
     const Pieces pieces = memories_[rank].output(bytes);
     for (const Piece& piece : pieces) {
@@ -461,8 +464,8 @@ SymbolicValues::Id Prover::left_fold(Rank last) {
 
 void prove(const Shape& shape, const topo::Placement& placement,
            std::span<const std::unique_ptr<Program>> programs, const Demands& demands,
-           bool is_in_place, std::vector<std::string>& faults) {
-    Prover prover(shape, programs, demands, is_in_place, faults);
+           const PairBlocks* blocks, bool is_in_place, std::vector<std::string>& faults) {
+    Prover prover(shape, programs, demands, blocks, is_in_place, faults);
     Run run(placement, programs, prover);
     if (!run.go()) {
         for (const std::string& line : run.stuck(kFaultLinesMax)) prover.add(line);
@@ -474,18 +477,20 @@ void prove(const Shape& shape, const topo::Placement& placement,
 }  // namespace
 
 Faults prove(const Shape& shape, const topo::Placement& placement,
-             std::span<const std::unique_ptr<Program>> programs, const Demands& demands) {
+             std::span<const std::unique_ptr<Program>> programs, const Demands& demands,
+             const PairBlocks* blocks) {
     TUTTI_ASSERT(programs.size() == shape.ranks, "a Program a rank");
     TUTTI_ASSERT(placement.ranks() == shape.ranks, "a place for every rank");
     Faults faults;
-    check_form(shape, placement, programs, kFaultLinesMax, faults.lines);
+    for (Rank r = 0; blocks && r < shape.ranks; ++r) programs[r]->set_blocks(blocks->of(r));
+    check_form(shape, placement, programs, blocks, kFaultLinesMax, faults.lines);
     if (!faults.lines.empty()) return faults;
-    prove(shape, placement, programs, demands, false, faults.lines);
+    prove(shape, placement, programs, demands, blocks, false, faults.lines);
     const InPlace in_place = facts(shape.collective).in_place;
     const bool may_be_inside =
         in_place == InPlace::kInputInOutput || in_place == InPlace::kOutputInInput;
     if (!faults.lines.empty() || !may_be_inside) return faults;
-    prove(shape, placement, programs, demands, true, faults.lines);
+    prove(shape, placement, programs, demands, blocks, true, faults.lines);
     return faults;
 }
 

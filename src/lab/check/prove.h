@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "base/topo/placement.h"
+#include "lab/check/pair_blocks.h"
 #include "plan/sched/program.h"
 #include "plan/sched/shape.h"
 
@@ -50,8 +51,10 @@ struct Faults {
 
 // programs[r] is rank r's; placement tells which of them share a node (node operations need it).
 // Takes time and memory in proportion to operations and to the pieces in which buffers are cut, not
-// to bytes.
+// to bytes. blocks: of a vector form whose lengths only pairs of ranks know; the programs are given
+// theirs. nullptr: all blocks are as long as the shape says.
 Faults prove(const Shape& shape, const topo::Placement& placement,
-             std::span<const std::unique_ptr<Program>> programs, const Demands& demands = {});
+             std::span<const std::unique_ptr<Program>> programs, const Demands& demands = {},
+             const PairBlocks* blocks = nullptr);
 
 }  // namespace tutti::check

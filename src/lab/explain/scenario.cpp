@@ -47,6 +47,11 @@ sched::Shape Scenario::shape(uint64_t bytes) const {
         shape.element_bytes = 8;
         while (bytes % shape.element_bytes != 0) shape.element_bytes /= 2;
     }
+    if (pattern != check::LengthPattern::kEqual) {
+        auto& lengths = lengths_of_bytes[bytes];
+        lengths = check::lengths_of(pattern, ranks, bytes, shape.element_bytes);
+        shape.lengths = lengths.view();
+    }
     return shape;
 }
 
@@ -69,6 +74,10 @@ std::string Scenario::text(uint64_t bytes) const {
     std::string text(collective_name(collective));
     if (collective != TUTTI_BARRIER) text += " of " + format_bytes(bytes);
     if (has_blocks(collective)) text += " a rank";
+    if (pattern != check::LengthPattern::kEqual) {
+        text += fmt::format(" at most, lengths {}",
+                            check::kLengthPatternNames[static_cast<size_t>(pattern)]);
+    }
     text += fmt::format(", {} rank{} on {} host{}", ranks, ranks == 1 ? "" : "s", hosts,
                         hosts == 1 ? "" : "s");
     // One a host by turns is one a host in blocks.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "base/settings.h"
 #include "base/topo/placement.h"
 #include "base/topo/switch_tree.h"
+#include "lab/check/length_patterns.h"
 #include "plan/algo/registry.h"
 #include "plan/sched/shape.h"
 #include "plan/select/rules.h"
@@ -28,6 +30,8 @@ struct Scenario {
     std::vector<uint64_t> host_of_rank;  // empty: in blocks
     std::string placed;                  // how, where not in blocks: "round-robin"
     bool is_commutative = true;
+    // Of a vector form whose lengths all ranks know; sizes are then those of the longest block.
+    check::LengthPattern pattern = check::LengthPattern::kEqual;
     bool has_multicast = false;
     std::string host_mpi;        // empty: none
     Settings settings;           // the environment's, then the options'
@@ -37,7 +41,10 @@ struct Scenario {
     // node i of the placement.
     std::optional<topo::SwitchTree> tree;
 
-    // Elements are of 8 bytes where that divides the vector, else of 4, 2 or 1.
+    // Of the shapes that were asked for, by their bytes.
+    mutable std::map<uint64_t, sched::OwnLengths> lengths_of_bytes;
+
+    // Elements are of 8 bytes where that divides the vector, else of 4, 2 or 1. Refers to this.
     [[nodiscard]] sched::Shape shape(uint64_t bytes) const;
     [[nodiscard]] topo::Placement placement() const;
     // Where the settings ask for it, as if all hosts could.

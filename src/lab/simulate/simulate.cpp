@@ -47,6 +47,11 @@ class Buffers {
         const uint32_t one = has_root(shape_.collective) ? shape_.root : shape_.ranks - 1;
         inputs_.one_bytes = shape_.input_bytes(one);
         outputs_.one_bytes = shape_.output_bytes(one);
+        // A side that holds one block of a vector form has room for the longest.
+        if (shape_.lengths.are_there()) {
+            inputs_.one_bytes = std::max(inputs_.one_bytes, shape_.bytes);
+            outputs_.one_bytes = std::max(outputs_.one_bytes, shape_.bytes);
+        }
         inputs_.is_one = !has_data_ || what.input.on == On::kRoot;
         outputs_.is_one = !has_data_ || what.output.on == On::kRoot;
         inputs_.make(shape_.ranks);
@@ -77,8 +82,11 @@ class Buffers {
             const uint32_t blocks =
                 output_blocks(shape_.collective, rank, shape_.root, shape_.ranks);
             for (uint32_t block = 0; block < blocks; ++block) {
-                const std::byte* is = outputs_.of(rank) + block * shape_.bytes;
-                if (std::memcmp(is, expected(rank, block), shape_.bytes) != 0) return rank;
+                const bool has_all = blocks > 1;
+                const std::byte* is =
+                    outputs_.of(rank) + (has_all ? shape_.block_offset(block) : 0);
+                const uint64_t bytes = block_bytes(has_all ? block : rank);
+                if (bytes > 0 && std::memcmp(is, expected(rank, block), bytes) != 0) return rank;
             }
         }
         return shape_.ranks;
@@ -93,19 +101,26 @@ class Buffers {
         std::byte* of(uint32_t rank) { return memory.data() + (is_one ? 0 : rank * one_bytes); }
     };
 
+    // Of a vector or of blocks.
+    [[nodiscard]] uint64_t block_bytes(uint32_t block) const {
+        return shape_.lengths.are_there() ? shape_.block_bytes(block) : shape_.bytes;
+    }
     [[nodiscard]] node::Kernel kernel() const {
         return shape_.is_commutative ? add_bytes : compose_bytes;
     }
     const std::byte* expected(uint32_t rank, uint32_t block) {
         if (inputs_.one_bytes == 0) return expected_.data();
         const Origin from = origin(shape_.collective, rank, shape_.root, shape_.ranks, block);
-        const auto source = [&](uint32_t of) { return inputs_.of(of) + from.block * shape_.bytes; };
+        const auto source = [&](uint32_t of) {
+            return inputs_.of(of) + (from.block == 0 ? 0 : shape_.block_offset(from.block));
+        };
         if (!is_reduction(shape_.collective)) return source(from.first);
         if (!expected_.empty() && from == folded_) return expected_.data();
         folded_ = from;
-        expected_.assign(source(from.first), source(from.first) + shape_.bytes);
+        const uint64_t bytes = block_bytes(from.block);
+        expected_.assign(source(from.first), source(from.first) + bytes);
         for (uint32_t of = from.first + 1; of <= from.last; ++of) {
-            kernel()(expected_.data(), expected_.data(), source(of), shape_.bytes);
+            kernel()(expected_.data(), expected_.data(), source(of), bytes);
         }
         return expected_.data();
     }

@@ -97,6 +97,8 @@ std::vector<PlannedCall> plan_calls(const topo::Placement& placement,
     std::vector<PlannedCall> calls;
     for (int one = 0; one < TUTTI_COLLECTIVE_COUNT; ++one) {
         const auto collective = static_cast<tutti_collective>(one);
+        // Nothing is chosen by their lengths.
+        if (has_private_lengths(collective)) continue;
         for (const uint64_t bytes : kSizes) {
             const bool has_bytes = collective != TUTTI_BARRIER;
             const sched::Shape shape =

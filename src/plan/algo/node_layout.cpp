@@ -12,6 +12,11 @@ using sched::OperationKind;
 
 constexpr Spots everywhere(Spot spot) { return {spot, spot, spot}; }
 
+constexpr NodeLayout kNoNodeLevel{.opening = {},
+                                  .input = everywhere(Spot::kInput),
+                                  .output = everywhere(Spot::kOutput),
+                                  .closing = {}};
+
 // At the root no scratch is taken: what it would hold stands in output (gather, reduce) or input
 // (scatter) already.
 constexpr std::array<NodeLayout, TUTTI_COLLECTIVE_COUNT> kNodeLayouts = {{
@@ -77,16 +82,14 @@ constexpr std::array<NodeLayout, TUTTI_COLLECTIVE_COUNT> kNodeLayouts = {{
      .scratch = Amount::kAllOfNode,
      .behind = Amount::kAllOfNode,
      .sorts = true},
-    // scan
-    {.opening = {},
-     .input = everywhere(Spot::kInput),
-     .output = everywhere(Spot::kOutput),
-     .closing = {}},
-    // exscan
-    {.opening = {},
-     .input = everywhere(Spot::kInput),
-     .output = everywhere(Spot::kOutput),
-     .closing = {}},
+    kNoNodeLevel,  // scan
+    kNoNodeLevel,  // exscan
+    kNoNodeLevel,  // gatherv
+    kNoNodeLevel,  // scatterv
+    kNoNodeLevel,  // allgatherv
+    kNoNodeLevel,  // alltoallv
+    kNoNodeLevel,  // alltoallw
+    kNoNodeLevel,  // reduce_scatter
 }};
 
 constexpr bool are_sound() {

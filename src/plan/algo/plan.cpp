@@ -37,6 +37,7 @@ class TeamProgram final : public Program {
 
     [[nodiscard]] std::string_view name() const override { return name_; }
     [[nodiscard]] sched::Extent extent() const override { return extent_; }
+    void set_blocks(const sched::CallBlocks& blocks) override;
     void read(uint64_t lane, uint64_t round, Round& out) const override;
 
   private:
@@ -192,10 +193,18 @@ void TeamProgram::make_extent() {
         last_.program ? last_.extent.multicasts : full_.extent.multicasts;
     extent_.multicasts = (layout_.lanes - 1) * full_.extent.multicasts + last_multicasts;
     // Lanes differ by their leader and by the length of the last one.
+    extent_.rounds = rounds_of(lane_at(layout_.lanes - 1));
     for (uint64_t lane = 0; lane < layout_.turns(members_); ++lane) {
         extent_.rounds = std::max(extent_.rounds, rounds_of(lane_at(lane)));
     }
-    extent_.rounds = std::max(extent_.rounds, rounds_of(lane_at(layout_.lanes - 1)));
+}
+
+// Each rank is a participant, in one lane.
+void TeamProgram::set_blocks(const sched::CallBlocks& blocks) {
+    TUTTI_ASSERT(full_.program && members_ == 1, "no node level has blocks of such lengths");
+    full_.program->set_blocks(blocks);
+    full_.extent = full_.program->extent();
+    make_extent();
 }
 
 // Counts the blocks that each inner round brings. Where they are too many to count or to put into a
@@ -403,19 +412,10 @@ void TeamProgram::add_heard(const Lane& lane, uint64_t round, Round& out) const 
     }
 }
 
-Operation node_operation(OperationKind kind, Rank root, uint64_t after, uint64_t order) {
-    Operation operation;
-    operation.kind = kind;
-    operation.peer = root;
-    operation.after = after;
-    operation.order = order;
-    return operation;
-}
-
 Operation TeamProgram::opening(const Lane& lane) const {
     Operation operation =
-        node_operation(*row().opening.kind, placement().index_on_node(lane.leader),
-                       sched::kAfterAll, opening_order(lane.number));
+        sched::node_operation(*row().opening.kind, placement().index_on_node(lane.leader),
+                              sched::kAfterAll, opening_order(lane.number));
     operation.left = part(Spot::kInput, row().opening.member, lane);
     if (lane.is_leader) operation.to = opened(lane);
     return operation;
@@ -425,8 +425,8 @@ Operation TeamProgram::closing(const Lane& lane) const {
     const bool goes_on = lane.is_leader && !sorts(lane);
     const uint64_t after = goes_on ? lane.inner->closing_after : sched::kAfterAll;
     const NodePart& what = row().closing;
-    Operation operation = node_operation(*what.kind, placement().index_on_node(lane.leader), after,
-                                         closing_order(lane.number));
+    Operation operation = sched::node_operation(*what.kind, placement().index_on_node(lane.leader),
+                                                after, closing_order(lane.number));
     if (closes_with_parts()) {
         operation.to = part(Spot::kOutput, what.member, lane);
         if (lane.is_leader) operation.left = closed(lane);
@@ -442,7 +442,8 @@ void TeamProgram::add_streamed(const Lane& lane, uint64_t round, Round& out) con
     const uint32_t root = placement().index_on_node(lane.leader);
     uint64_t order = closing_order(lane.number);
     const auto add = [&](Block block, uint64_t after) {
-        Operation operation = node_operation(OperationKind::kNodeBcast, root, after, order++);
+        Operation operation =
+            sched::node_operation(OperationKind::kNodeBcast, root, after, order++);
         operation.to = block;
         out.add(operation);
     };

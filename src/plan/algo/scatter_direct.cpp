@@ -1,66 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scatter in which the root sends every rank its block.
-//
-// Source: the flat tree of Kini 2003, section 3.2, with a block of its own for every rank.
-// Letters: p ranks, f messages a round.
-//
-// The root sends p - 1 messages, rank after rank beginning behind itself; each block crosses the
-// network once, and the root's link is busy with nothing else. Start-up costs are linear in p.
-//
-// Example, p = 5, root 3, f = 2:  root: round 0 copy own, send 4, send 0;  round 1 send 1, send 2
-//
-// Tuning::fan_in is f (otherwise 32): two rounds are open at a time, so at most 2 f sends are.
-//
-// Invariants (checked in lab/check/prove.cpp and the property test):
-//   I1  a round has at most kRoundOpsMax operations, however large fan_in is
-#include "plan/algo/algorithms.h"
+// Scatter in which the root sends every rank its block: see scatter_direct.h.
+#include "plan/algo/scatter_direct.h"
 
 namespace tutti::algo {
-namespace {
-
-constexpr uint32_t kFanOutDefault = 32;
-
-class ScatterDirect final : public Program {
-  public:
-    ScatterDirect(const Shape& shape, Rank rank, const Tuning& tuning)
-        : shape_(shape),
-          rank_(rank),
-          f_(std::min(tuning.fan_in == 0 ? kFanOutDefault : tuning.fan_in,
-                      sched::kRoundOpsMax - 1)) {}
-
-    static constexpr std::string_view kName = "direct";
-    [[nodiscard]] std::string_view name() const override { return kName; }
-    [[nodiscard]] sched::Extent extent() const override {
-        if (shape_.bytes == 0) return {1, 1, 0, 0};
-        if (rank_ != shape_.root || shape_.ranks == 1) return {1, 1, 1, 0};
-        return {1, 1, (shape_.ranks - 1 + f_ - 1) / f_, 0};
-    }
-    void read(uint64_t, uint64_t round, sched::Round& out) const override {
-        out.clear();
-        const sched::Block own = sched::output(0, shape_.block_bytes(rank_));
-        if (rank_ != shape_.root) {
-            out.add(sched::recv(shape_.root, 0, own));
-            return;
-        }
-        const uint64_t first = 1 + round * f_;
-        for (uint64_t i = first; i < std::min<uint64_t>(first + f_, shape_.ranks); ++i) {
-            const auto peer = static_cast<Rank>((rank_ + i) % shape_.ranks);
-            out.add(sched::send(peer, 0, block(peer), sched::kAfterNone));
-        }
-        if (round == 0) out.add(sched::copy(own, block(rank_)));
-    }
-
-  private:
-    [[nodiscard]] sched::Block block(Rank i) const {
-        return sched::input(shape_.block_offset(i), shape_.block_bytes(i));
-    }
-
-    Shape shape_;
-    Rank rank_;
-    uint32_t f_;
-};
-
-}  // namespace
 
 Algorithm scatter_direct() {
     return {.name = ScatterDirect::kName,

@@ -13,6 +13,8 @@ namespace {
 struct Side {
     uint64_t members = 0;
     bool has_root = false;
+    // Of a vector form: the blocks of these ranks.
+    uint64_t own_bytes = 0;
     // Of a scan: ranks here before one on the other side, and ranks there before one here.
     uint64_t leaving = 0;
     uint64_t entering = 0;
@@ -21,6 +23,11 @@ struct Side {
 Side side_of_host(const sched::Shape& shape, const topo::Placement& placement, uint32_t host) {
     if (host >= placement.nodes()) return {};
     Side side{placement.members(host).size(), host == placement.node_of(shape.root)};
+    if (shape.lengths.are_there()) {
+        for (const uint32_t rank : placement.members(host)) {
+            side.own_bytes += shape.block_bytes(rank);
+        }
+    }
     if (!is_prefix(shape.collective)) return side;
     for (const uint32_t rank : placement.members(host)) {
         const bool is_last = rank + 1 == shape.ranks;
@@ -55,6 +62,7 @@ std::vector<Side> sides_of_switches(const sched::Shape& shape, const topo::Place
              at = fabric.parent_of_switch[at]) {
             sides[at].members += own.members;
             sides[at].has_root |= own.has_root;
+            sides[at].own_bytes += own.own_bytes;
         }
     }
     if (!is_prefix(shape.collective)) return sides;
@@ -81,6 +89,10 @@ uint64_t cut_bytes(const sched::Shape& shape, const Side& side) {
     if (is_vector(shape.collective)) return shape.bytes;
     if (is_between_all(shape.collective)) return side.members * others * shape.bytes;
     if (has_root(shape.collective)) return (side.has_root ? others : side.members) * shape.bytes;
+    // All blocks here go there, or partial results of those there.
+    if (shape.lengths.are_there()) {
+        return std::max(side.own_bytes, shape.all_blocks_bytes() - side.own_bytes);
+    }
     return std::max(side.members, others) * shape.bytes;
 }
 

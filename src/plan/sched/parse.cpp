@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include "base/text.h"
 #include "plan/sched/list_program.h"
@@ -321,7 +322,7 @@ class Parser {
                 return;
             case 4:
                 shape.bytes = line.number(most);
-                return;
+                return parse_lengths(line);
             case 5:
                 shape.element_bytes = line.number32();
                 if (shape.element_bytes == 0) line.fail("an element has at least one byte");
@@ -358,6 +359,25 @@ class Parser {
                 extent_.multicasts = line.number(most);
                 return;
         }
+    }
+
+    // Of a vector form; the longest block has `bytes`.
+    void parse_lengths(Line& line) {
+        Shape& shape = parsed_.shape;
+        if (line.is_at_end()) return;
+        line.want_word("lengths");
+        if (facts(shape.collective).lengths != tutti::Lengths::kKnownToAll) {
+            line.fail("this collective has none that all ranks know");
+        }
+        std::vector<uint64_t> lengths;
+        while (!line.error() && !line.is_at_end()) lengths.push_back(line.number(shape.bytes));
+        if (line.error()) return;
+        if (lengths.size() != shape.ranks) return line.fail("there is one for each rank");
+        if (std::ranges::max(lengths) != shape.bytes) {
+            return line.fail("the longest block has as many bytes as it says in front");
+        }
+        parsed_.lengths = OwnLengths(lengths);
+        shape.lengths = parsed_.lengths.view();
     }
 
     void begin_program() { program_ = std::make_unique<ListProgram>(name_, extent_); }

@@ -124,4 +124,13 @@ Operation feed(Block to, Block left, uint64_t piece_bytes, uint32_t fed, uint32_
     return op;
 }
 
+Operation node_operation(OperationKind kind, Rank root, uint64_t after, uint64_t order) {
+    Operation operation;
+    operation.kind = kind;
+    operation.peer = root;
+    operation.after = after;
+    operation.order = order;
+    return operation;
+}
+
 }  // namespace tutti::sched

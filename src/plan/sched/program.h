@@ -53,9 +53,10 @@
 //   scatter    input: all blocks, at the root only. output: own block.
 //   allgather  input: own block. output: all blocks.
 //   alltoall   input: a block for each rank. output: a block from each rank.
+//   gatherv, scatterv, alltoallv, alltoallw  as those without v, each block where CallBlocks says.
 // Input is never written. In place, input stands inside output (scatter: output inside input) where
 // the result of the call would put it, and the same Program must be right then too. An alltoall is
-// never in place.
+// never in place, whatever its blocks.
 #pragma once
 
 #include <array>
@@ -179,12 +180,27 @@ struct Extent {
     uint64_t multicasts = 0;     // sent and received; the same on all ranks
 };
 
+// The blocks of one rank's call of a vector form, in bytes, by rank. nullptr: a side that holds one
+// block, or that is not significant on this rank.
+struct CallBlocks {
+    const uint64_t* input_bytes = nullptr;
+    const uint64_t* input_offsets = nullptr;
+    const uint64_t* output_bytes = nullptr;
+    const uint64_t* output_offsets = nullptr;
+    uint64_t own_bytes = 0;  // where a side holds this rank's block alone
+};
+
 class Program {
   public:
     virtual ~Program() = default;
     // A few words that stay valid: "ring", "binomial".
     [[nodiscard]] virtual std::string_view name() const = 0;
+    // Lanes, multicasts and scratch do not depend on the blocks of a call; rounds may.
     [[nodiscard]] virtual Extent extent() const = 0;
+    // Of a vector form whose lengths not all ranks know (has_private_lengths): the blocks of the
+    // call that comes next, which stay until it has ended. Until it is called, all blocks are as
+    // long as Shape::bytes says, and one stands behind the other.
+    virtual void set_blocks(const CallBlocks& blocks) { static_cast<void>(blocks); }
     // Clears `out` and puts the operations of a round there. Pure, allocates nothing.
     // lane < extent().lanes, round < extent().rounds.
     virtual void read(uint64_t lane, uint64_t round, Round& out) const = 0;
@@ -203,6 +219,8 @@ Operation multicast(uint64_t order, Block what, uint64_t after = kAfterAll);
 Operation recv_multicast(Rank sender, uint64_t order, Block to, uint64_t after = kAfterAll);
 Operation copy(Block to, Block from, uint64_t after = kAfterAll);
 Operation reduce(Block to, Block left, Block right, uint64_t after = kAfterAll);
+// Of the node's; its blocks are to be set. root: its index on the node.
+Operation node_operation(OperationKind kind, Rank root, uint64_t after, uint64_t order);
 
 // Of the message that passes each way between two who meet, about a vector of so many bytes: what
 // the rest is (16 bytes), and the operands from before and behind the receiver. A kMeetWith has

@@ -80,13 +80,24 @@ std::string label(Rank rank, const Position& position, const Operation& operatio
            std::to_string(position.round) + ": " + print(operation);
 }
 
+namespace {
+
+std::string lengths_text(const BlockLengths& lengths) {
+    if (!lengths.are_there()) return {};
+    std::string text = " lengths";
+    for (uint32_t i = 0; i < lengths.ranks; ++i) text += " " + std::to_string(lengths.bytes[i]);
+    return text;
+}
+
+}  // namespace
+
 std::string print(const Program& program, Rank rank, const Shape& shape) {
     const Extent extent = program.extent();
     std::string text = "schedule 1\n";
     text += "collective " + std::string(collective_name(shape.collective)) + "\n";
     text += "ranks " + std::to_string(shape.ranks) + "\n";
     text += "root " + std::to_string(shape.root) + "\n";
-    text += "bytes " + std::to_string(shape.bytes) + "\n";
+    text += "bytes " + std::to_string(shape.bytes) + lengths_text(shape.lengths) + "\n";
     text += "element " + std::to_string(shape.element_bytes) + "\n";
     if (!shape.is_commutative) text += "ordered\n";
     text += "rank " + std::to_string(rank) + "\n";

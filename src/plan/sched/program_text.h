@@ -27,7 +27,8 @@ std::string label(Rank rank, const Position& position, const Operation& operatio
 std::string print(const Program& program, Rank rank, const Shape& shape);
 
 struct ParsedProgram {
-    Shape shape;  // participants are ranks
+    Shape shape;              // participants are ranks
+    OwnLengths lengths = {};  // those of the shape
     Rank rank = 0;
     std::unique_ptr<Program> program;
 };

@@ -9,6 +9,7 @@
 #include "base/collectives.h"
 #include "base/networks.h"
 #include "base/topo/placement.h"
+#include "plan/sched/block_lengths.h"
 #include "tutti/tutti.h"
 
 namespace tutti::sched {
@@ -36,7 +37,8 @@ struct Shape {
     tutti_collective collective = TUTTI_BARRIER;
     Rank ranks = 1;  // participants, p in algo/
     Rank root = 0;   // a participant
-    // As in tutti_call: the vector of bcast, reduce and allreduce, one rank's block of the others.
+    // As in tutti_call: the vector of bcast, reduce and allreduce, one rank's block of the others;
+    // of a vector form the longest block, where all ranks know the lengths.
     uint64_t bytes = 0;
     // Vectors are cut only between elements; divides bytes of a reduction.
     uint32_t element_bytes = 1;
@@ -70,17 +72,26 @@ struct Shape {
     bool has_blocks_by_rank = false;
     // Set where participants are numbered by positions in it.
     const topo::SwitchOrder* switches = nullptr;
+    // Of a vector form, as all ranks know them; none where all blocks are `bytes` long. Nodes are
+    // then consecutive ranks, and in order unless blocks stand by rank.
+    BlockLengths lengths = {};
 
     bool operator==(const Shape&) const = default;
 
     // Where participant i's block begins in the buffer that holds all of them, and its length.
     [[nodiscard]] uint64_t block_offset(Rank i) const {
-        if (!nodes) return uint64_t{i} * bytes;
-        return (has_blocks_by_rank ? nodes->members(i).front() : nodes->members_before(i)) * bytes;
+        if (!nodes) return bytes_before(i);
+        return bytes_before(has_blocks_by_rank ? nodes->members(i).front()
+                                               : nodes->members_before(i));
     }
-    [[nodiscard]] uint64_t block_bytes(Rank i) const { return members_of(i) * bytes; }
+    [[nodiscard]] uint64_t block_bytes(Rank i) const {
+        if (!lengths.are_there()) return members_of(i) * bytes;
+        const Rank first = nodes ? nodes->members(i).front() : i;
+        const auto end = static_cast<Rank>(first + members_of(i));
+        return bytes_before(end) - bytes_before(first);
+    }
     [[nodiscard]] uint64_t all_blocks_bytes() const {
-        return uint64_t{nodes ? nodes->ranks() : ranks} * bytes;
+        return bytes_before(nodes ? nodes->ranks() : ranks);
     }
 
     // Of an alltoall, likewise: the block of participant `own` for participant i, or from it. Of
@@ -105,6 +116,10 @@ struct Shape {
     }
 
   private:
+    // The blocks of the ranks below this one.
+    [[nodiscard]] uint64_t bytes_before(Rank rank) const {
+        return lengths.are_there() ? lengths.before(rank) : uint64_t{rank} * bytes;
+    }
     [[nodiscard]] uint64_t members_of(Rank i) const { return nodes ? nodes->members(i).size() : 1; }
     [[nodiscard]] uint64_t bytes_of(const CollectiveBuffer& buffer, Rank i) const {
         if (!is_on(buffer.on, i, root)) return 0;

@@ -80,6 +80,15 @@ std::vector<algo::Tuning> tunings(const algo::Algorithm& algorithm, const sched:
     return all;
 }
 
+// Of a reduction still whole elements.
+uint64_t class_of(uint64_t bytes, uint64_t element_bytes) {
+    if (bytes == 0) return 0;
+    const uint64_t power = std::bit_ceil(bytes);
+    const uint64_t between = power / 4 * 3;
+    const uint64_t size = power >= 4 && bytes <= between ? between : power;
+    return (size + element_bytes - 1) / element_bytes * element_bytes;
+}
+
 void tune_the_first(const sched::Shape& shape, const topo::Placement& placement,
                     const Cluster& cluster, std::vector<Priced>& all) {
     if (all.empty()) return;
@@ -118,6 +127,8 @@ Cluster cluster_of(const topo::Placement& placement, const price::ClusterParamet
 std::vector<Priced> by_price(const sched::Shape& shape, const topo::Placement& placement,
                              const Cluster& cluster) {
     std::vector<Priced> all;  // first the least that it can take
+    // Nobody knows the lengths that a price would be of: the rules choose.
+    if (has_private_lengths(shape.collective)) return all;
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         if (algorithm.collective != shape.collective) continue;
         // It pays where ranks come late (plan/select/skew_threshold.h); here all begin together.
@@ -160,13 +171,19 @@ std::vector<Priced> by_price(const sched::Shape& shape, const topo::Placement& p
 sched::Shape size_class(sched::Shape shape) {
     shape.root = 0;
     shape.sizes_are_compared = true;
-    if (shape.bytes == 0) return shape;
-    const uint64_t power = std::bit_ceil(shape.bytes);
-    const uint64_t between = power / 4 * 3;
-    const uint64_t size = power >= 4 && shape.bytes <= between ? between : power;
-    // Of a reduction still whole elements.
-    shape.bytes = (size + shape.element_bytes - 1) / shape.element_bytes * shape.element_bytes;
+    shape.bytes = class_of(shape.bytes, shape.element_bytes);
+    shape.lengths = {};
     return shape;
+}
+
+sched::OwnLengths length_class(const sched::Shape& shape) {
+    if (!shape.lengths.are_there() || shape.ranks < 2) return {};
+    const uint64_t all = shape.all_blocks_bytes();
+    if (shape.bytes <= 2 * (all / shape.ranks)) return {};
+    const uint64_t other = (all - shape.bytes) / (shape.ranks - 1);
+    std::vector<uint64_t> lengths(shape.ranks, class_of(other, shape.element_bytes));
+    lengths[0] = class_of(shape.bytes, shape.element_bytes);
+    return sched::OwnLengths(lengths);
 }
 
 // What it is measured to take counts where nobody told what multicasts take.
@@ -178,7 +195,7 @@ Cluster Prices::cluster_for(const sched::Shape& shape) const {
 
 std::optional<uint64_t> Prices::price(const sched::Shape& shape, const algo::Algorithm& algorithm,
                                       const algo::Tuning& tuning) {
-    auto& [priced, ranked, others] = ranking(shape);
+    auto& [priced, ranked, others, lengths] = ranking(shape);
     const auto is_it = [&](const Priced& one) {
         return one.algorithm == &algorithm && one.tuning == tuning;
     };
@@ -210,17 +227,20 @@ std::optional<uint64_t> Prices::faster_from(const sched::Shape& shape, const Con
 }
 
 Prices::Ranking& Prices::ranking(const sched::Shape& shape) {
-    const sched::Shape priced = size_class(shape);
+    sched::Shape priced = size_class(shape);
+    sched::OwnLengths lengths = length_class(shape);
+    priced.lengths = lengths.view();
     const auto found = std::ranges::find(known_, priced, &Ranking::shape);
     if (found != known_.end()) return *found;
     std::vector<Priced> ranked = by_price(priced, placement_, cluster_for(priced));
+    Ranking made{priced, std::move(ranked), {}, std::move(lengths)};
     if (known_.size() < kRankingsMax) {
-        known_.push_back({priced, std::move(ranked)});
+        known_.push_back(std::move(made));
         return known_.back();
     }
     Ranking& oldest = known_[next_];
     next_ = (next_ + 1) % kRankingsMax;
-    oldest = {priced, std::move(ranked)};
+    oldest = std::move(made);
     return oldest;
 }
 

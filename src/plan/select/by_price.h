@@ -37,8 +37,8 @@ std::vector<Priced> by_price(const sched::Shape& shape, const topo::Placement& p
                              const Cluster& cluster);
 
 // Shapes whose sizes are near each other, and of whatever root, have one ranking: that of the next
-// size 2^k or 3 * 2^k, from root 0. So a program that never calls twice with one size prices some
-// tens of them.
+// size 2^k or 3 * 2^k, from root 0. Of blocks that differ in length, the longest and the mean of
+// the others count. So a program that never calls twice with one size prices some tens of them.
 class Prices {
   public:
     // The placement outlives it. about: what the lowest of them is, for people.
@@ -52,6 +52,7 @@ class Prices {
         sched::Shape shape;  // that was priced
         std::vector<Priced> priced;
         std::vector<Priced> others = {};  // that were asked about; 0 ns: without a price
+        sched::OwnLengths lengths = {};   // of the shape
     };
     // Valid until one of another shape is asked for.
     const Ranking& of(const sched::Shape& shape) { return ranking(shape); }
@@ -83,8 +84,11 @@ class Prices {
     std::vector<Contest> contests_;
 };
 
-// The shape whose ranking holds for this one.
+// The shape whose ranking holds for this one, but for lengths of blocks, which it leaves away.
 sched::Shape size_class(sched::Shape shape);
+// Those lengths: one block is the longest, the others are all alike. None where the longest is at
+// most twice the mean.
+sched::OwnLengths length_class(const sched::Shape& shape);
 
 // "97 us; then rabenseifner 132 us, chain 175 us": the one that runs, and the next algorithms.
 std::string price_text(std::span<const Priced> priced, const Priced& chosen);

@@ -142,9 +142,11 @@ uint32_t Live::find(const CallKind& kind) const {
 }
 
 // Members may take a gather or scatter for different ones, and yet be right: one of them has more
-// room than is sent (run/engine/receive_capacity.cpp).
+// room than is sent (run/engine/receive_capacity.cpp). Nor are times of a vector form compared
+// whose lengths only pairs of ranks know: one call may move more than the next.
 bool Live::may_ask(const CallKind& kind) const {
-    return (all_ || kind.is_exact) && !has_rooted_blocks(kind.collective);
+    return (all_ || kind.is_exact) && !has_rooted_blocks(kind.collective) &&
+           !has_private_lengths(kind.collective);
 }
 
 uint32_t Live::find(uint64_t name) const {

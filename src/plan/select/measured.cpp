@@ -50,6 +50,7 @@ bool admits_measured(const Settings& settings, const Rules& rules) {
 }
 
 bool admits_measured(const Settings& settings, const Rules& rules, tutti_collective collective) {
+    if (has_private_lengths(collective)) return false;  // no price is of their lengths
     if (settings.rules.price != PriceChoice::kOn && is_reduction(collective)) return false;
     return admits_measured(settings, rules);
 }

@@ -129,9 +129,12 @@ bool Plans::has_compared(tutti_collective collective) const {
     return collective == TUTTI_BARRIER || compared_[collective] == kComparedCalls;
 }
 
-Result<Plan> Plans::make(const sched::Shape& shape, const Circumstances& now) const {
+Result<Plan> Plans::make(const sched::Shape& wanted, const Circumstances& now) const {
     Plan plan;
-    plan.shape = shape;
+    plan.lengths = sched::OwnLengths(wanted.lengths);
+    plan.shape = wanted;
+    plan.shape.lengths = plan.lengths.view();
+    const sched::Shape& shape = plan.shape;
     plan.force = force_of(shape, now);
     plan.would_multicast = now.awaits_multicast && would_multicast(shape, now);
     sched::Shape compared = shape;

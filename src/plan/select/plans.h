@@ -25,6 +25,7 @@ namespace tutti::select {
 
 // How the calls of one shape run, on this rank.
 struct Plan {
+    sched::OwnLengths lengths;  // those of the shape, to which the program refers too
     sched::Shape shape;
     uint32_t force = 0;                       // see Plans::force()
     bool is_host = false;                     // the embedder's own collective is better
@@ -75,7 +76,7 @@ class Plans {
     [[nodiscard]] bool go_together(sched::Shape one, sched::Shape other,
                                    const Circumstances& now) const;
     // The last that was started.
-    [[nodiscard]] const sched::Program* running() const { return running_; }
+    [[nodiscard]] sched::Program* running() const { return running_; }
 
     // What live tuning may try for calls of this shape, with what rules say first: the host MPI's
     // own, two others by price, and where members come late (has_stragglers) those that follow
@@ -130,7 +131,7 @@ class Plans {
     // collective the one in force, counted from 1, or 0.
     std::vector<Forced> forces_;
     std::array<uint32_t, TUTTI_COLLECTIVE_COUNT> force_{};
-    const sched::Program* running_ = nullptr;
+    sched::Program* running_ = nullptr;
     // By collective, those that were started, up to kComparedCalls. Alike on all members.
     std::array<uint32_t, TUTTI_COLLECTIVE_COUNT> compared_{};
     // The collective that was started last, and its number before that.

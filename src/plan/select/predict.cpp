@@ -74,6 +74,7 @@ Between between_nodes(const sched::Shape& shape, const topo::Placement& placemen
     result.shape.ranks = nodes;
     result.shape.root = placement.node_of(shape.root);
     if (has_blocks(shape.collective)) result.shape.bytes *= placement.members_max();
+    result.shape.lengths = {};
     return result;
 }
 

@@ -37,7 +37,10 @@ bool fits_switches(const Rule& rule, const topo::Placement& placement) {
 
 bool fits(const Rule& rule, const Question& question) {
     if (!rule.collectives[question.shape.collective]) return false;
-    if (!fits(rule.bytes, question.shape.bytes) || !fits(rule.ranks, question.placement.ranks()) ||
+    // Where a shape has lengths for a simulation, they choose nothing either.
+    const bool has_size = !has_private_lengths(question.shape.collective);
+    if (!fits(rule.bytes, has_size ? question.shape.bytes : 0) ||
+        !fits(rule.ranks, question.placement.ranks()) ||
         !fits(rule.hosts, question.placement.nodes()) ||
         !fits(rule.ranks_per_host, question.placement.members_min()) ||
         !fits(rule.ranks_per_host, question.placement.members_max())) {
@@ -278,7 +281,7 @@ std::string as_for(const sched::Shape& priced, const Question& question) {
 }
 
 std::optional<Choice> cheapest(const Question& question, Prices& prices, const Passed& passed) {
-    const auto& [shape, priced, others] = prices.of(question.shape);
+    const auto& [shape, priced, others, lengths] = prices.of(question.shape);
     for (const Priced& one : priced) {
         if (!obstacle(*one.algorithm, one.tuning, question).empty()) continue;
         Choice choice = plan_choice(one.algorithm, one.tuning,
@@ -294,7 +297,7 @@ std::optional<Choice> cheapest(const Question& question, Prices& prices, const P
 // lower by a third at least. Nine prices in ten are off by less than that (docs/price.md), while
 // the rules were measured, though elsewhere.
 std::optional<Choice> clearly_cheaper(const Question& question, const Choice& by_rule) {
-    const auto& [shape, priced, others] = question.measured->of(question.shape);
+    const auto& [shape, priced, others, lengths] = question.measured->of(question.shape);
     const auto found = std::ranges::find_if(priced, [&](const Priced& one) {
         return !one.algorithm->has_multicast &&
                obstacle(*one.algorithm, one.tuning, question).empty();

@@ -78,7 +78,7 @@ class CallPlanner {
     void count_wish(const select::Plan& plan);
     void started(const select::Plan& plan) { plans_.started(plan); }
     void withdrawn() { plans_.withdrawn(); }
-    [[nodiscard]] const sched::Program* running() const { return plans_.running(); }
+    [[nodiscard]] sched::Program* running() const { return plans_.running(); }
     // No call comes any more.
     void forget() {
         plans_.forget();

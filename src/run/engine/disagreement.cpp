@@ -25,7 +25,11 @@ CallText text_of(const node::CallNote& note) {
         return out;
     }
     const char* name = collective_name(collective).data();  // a literal
-    if (collective == TUTTI_BARRIER) {
+    // No rank knows the sizes of all.
+    const bool has_size = collective != TUTTI_BARRIER && !has_private_lengths(collective);
+    if (!has_size && has_root(collective)) {
+        std::snprintf(out.text, sizeof out.text, "%s root %u", name, note.root);
+    } else if (!has_size) {
         std::snprintf(out.text, sizeof out.text, "%s", name);
     } else if (has_root(collective)) {
         std::snprintf(out.text, sizeof out.text, "%s root %u of %llu bytes", name, note.root,
@@ -59,6 +63,14 @@ Why why_disagreed(uint64_t number, const node::CallNote& mine, uint32_t rank,
                       shown, own.text, rank, static_cast<long long>(number) + ahead,
                       text_of(*theirs).text);
     }
+    return why;
+}
+
+Why why_lengths_differ(uint64_t number, const node::CallNote& mine, uint32_t from, uint32_t to) {
+    Why why;
+    std::snprintf(why.text, sizeof why.text,
+                  "call %llu is %s, in which rank %u sends another length than rank %u waits for",
+                  static_cast<unsigned long long>(number), text_of(mine).text, from, to);
     return why;
 }
 

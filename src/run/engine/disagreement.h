@@ -14,6 +14,8 @@ namespace tutti::engine {
 // The call `number` of this rank, and what `rank` takes it to be; nullptr: something else.
 Why why_disagreed(uint64_t number, const node::CallNote& mine, uint32_t rank,
                   const node::CallNote* theirs);
+// The same call, a vector form, in which `from` sends `to` another length than that waits for.
+Why why_lengths_differ(uint64_t number, const node::CallNote& mine, uint32_t from, uint32_t to);
 // As a message across nodes shows.
 Why why_disagreed(CallTrack& track, const transport::Disagreement& with);
 

@@ -25,6 +25,13 @@ constexpr const char* kTypeNames[] = {
     "long double-int", "float-float", "double-double"};
 static_assert(sizeof(kTypeNames) / sizeof(kTypeNames[0]) == TUTTI_DTYPE_COUNT);
 
+// Tells apart what has no room in a line.
+std::string hash_text(uint64_t hash) {
+    char text[8];
+    std::snprintf(text, sizeof(text), "#%04x", static_cast<unsigned>(hash & 0xffff));
+    return text;
+}
+
 std::string card_text(const CallCard& card) {
     if (card.label[0] != '\0')
         return std::string(card.label, strnlen(card.label, sizeof(card.label)));
@@ -37,7 +44,9 @@ std::string card_text(const CallCard& card) {
     if (is_reduction(collective) && card.op < TUTTI_OP_COUNT) {
         text += std::string(" ") + kOpNames[card.op];
     }
+    if (has_private_lengths(collective)) return text;
     text += " " + std::to_string(card.bytes) + " bytes";
+    if (has_lengths(collective)) text += " a block at most, lengths " + hash_text(card.lengths);
     const bool is_told = card.dtype != TUTTI_BYTE && card.dtype < TUTTI_DTYPE_COUNT;
     return is_told ? text + " of " + kTypeNames[card.dtype] : text;
 }

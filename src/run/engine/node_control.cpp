@@ -13,8 +13,11 @@ void NodeControl::report_stall(const node::Call&, const node::Op* op, uint64_t w
 }
 
 void NodeControl::disagree(const node::Op& op, const node::Disagreement& with) {
-    const Why why = why_disagreed(op.number, node::CallNote::unpack(op.note), with.rank,
-                                  with.is_known ? &with.note : nullptr);
+    const node::CallNote mine = node::CallNote::unpack(op.note);
+    const Why why =
+        with.is_in_length
+            ? why_lengths_differ(op.number, mine, with.rank, members_.rank)
+            : why_disagreed(op.number, mine, with.rank, with.is_known ? &with.note : nullptr);
     break_off(TUTTI_ERR_MISMATCH, why.text);
 }
 

@@ -6,17 +6,11 @@
 
 #include "base/assert.h"
 #include "base/collectives.h"
+#include "run/exec/call_arguments.h"
 #include "run/node/progress_snapshot.h"
 
 namespace tutti::engine {
 namespace {
-
-// The buffers as plan/sched/program.h names them.
-exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {
-    const BufferPair pair =
-        buffers_of(call.collective, call.send, call.recv, rank, call.root, call.bytes);
-    return {pair.input, pair.output, call.reducer};
-}
 
 // How long a rank waits to be told of a message that it cannot be sure of: some tellings of its
 // calls (inter_node_control.cpp) fall into it, and answers of those who wait themselves.
@@ -44,7 +38,9 @@ Runner::Begun ProgramRunner::begin(Request& request) {
         is_undecided = track_.planner().is_undecided(*plan.value());
         if (is_undecided) return plan;
         auto reserved = track_.reserve(*plan.value());
-        return reserved ? plan : Result<select::Plan*>(reserved.error());
+        if (!reserved) return reserved.error();
+        places_.begin(request.op.call, members_.size);
+        return plan;
     });
     if (!found) return fail(found.error());
     select::Plan& plan = *found.value();
@@ -71,12 +67,23 @@ Runner::Begun ProgramRunner::start_chosen(Request& request) {
     return Begun::kRuns;
 }
 
+// The buffers as plan/sched/program.h names them.
+exec::Arguments ProgramRunner::arguments_of(const node::Call& call) const {
+    exec::Arguments arguments = exec::arguments_of(call, members_.rank);
+    if (call.collective == TUTTI_ALLGATHERV) arguments.output = places_.first(call);
+    return arguments;
+}
+
 void ProgramRunner::start() {
     const node::Call& call = request_->op.call;
     ask_end_ns_ = 0;
+    const exec::Arguments arguments = arguments_of(call);
+    if (arguments.has_private_lengths) {
+        track_.planner().running()->set_blocks(exec::blocks_of(call, members_.rank));
+    }
     const bool receives =
         has_rooted_blocks(call.collective) && !is_sender(call.collective, members_.rank, call.root);
-    track_.start(arguments_of(call, members_.rank), receives && !call.is_whole);
+    track_.start(arguments, receives && !call.is_whole);
 }
 
 void ProgramRunner::begin_cards(const CallCard& mine, std::span<CallCard> all) {
@@ -88,7 +95,7 @@ void ProgramRunner::begin_cards(const CallCard& mine, std::span<CallCard> all) {
 void ProgramRunner::begin_meeting() { run_helper(track_.planner().helpers().barrier, {}); }
 
 void ProgramRunner::begin_comparison(const node::Call& call) {
-    run_helper(track_.planner().helpers().comparison, arguments_of(call, members_.rank));
+    run_helper(track_.planner().helpers().comparison, arguments_of(call));
 }
 
 // Which was reserved with the team.
@@ -239,12 +246,14 @@ Step ProgramRunner::begin_less() {
     phase_ = Phase::kRunning;
     request_->ran = found.value()->name;
     track_.take_on_again(*found.value());
-    track_.start(arguments_of(call, members_.rank), true);
+    track_.start(arguments_of(call), true);
     return Step::kAdvanced;
 }
 
-// From where a root has taken them to where they belong. Its own is as long as there is room.
+// From where this rank has taken them to where they belong. Of a gather the root's own is as long
+// as there is room.
 void ProgramRunner::place_blocks() {
+    if (places_.are_elsewhere()) places_.end(request_->op.call, members_.rank, members_.size);
     const std::byte* blocks = track_.capacity().blocks();
     if (!blocks) return;
     const node::Call& call = request_->op.call;

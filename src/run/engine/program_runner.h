@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "run/engine/block_places.h"
 #include "run/engine/disagreement.h"
 #include "run/engine/inter_node.h"
 #include "run/engine/members.h"
@@ -47,6 +48,7 @@ class ProgramRunner final : public Runner {
         kWithdrawing  // others send less than there is room for: the call begins anew
     };
     void start();
+    [[nodiscard]] exec::Arguments arguments_of(const node::Call& call) const;
     void run_helper(select::Plan& plan, const exec::Arguments& arguments);
     Step step_program();
     Step step_decision();
@@ -65,6 +67,7 @@ class ProgramRunner final : public Runner {
     InterNode& inter_node_;
     CallTrack& track_;
     Request* request_ = nullptr;  // of the call under way
+    BlockPlaces places_;          // likewise
     Phase phase_ = Phase::kRunning;
     uint64_t ask_end_ns_ = 0;  // 0: nothing is asked
     Why why_;                  // the ranks disagree

@@ -22,6 +22,7 @@ struct CallCard {
     uint32_t op = 0;
     uint32_t dtype = TUTTI_BYTE;  // of the elements; TUTTI_BYTE: not told, and goes with any
     uint64_t bytes = 0;
+    uint64_t lengths = 0;  // a hash of those that all know; else 0
     char label[24] = {};
 
     bool operator==(const CallCard&) const = default;
@@ -34,10 +35,10 @@ struct Request {
     node::Op op;                 // op.call is the call
     bool commutes = true;        // the operator of a reduction
     bool is_exact = true;        // see is_exact(); true of all else
-    uint32_t way = 0;            // that live tuning says (select::Way::force), of a blocking call
-    CallCard card;               // TUTTI_CHECK only
     bool buffers_later = false;  // see tutti_call
     bool was_chosen = false;     // and is not over, or has failed since
+    uint32_t way = 0;            // that live tuning says (select::Way::force), of a blocking call
+    CallCard card;               // TUTTI_CHECK only
     const char* ran = nullptr;   // what runs it; nullptr: what the node level chooses
     node::Call described;        // as it is to be started
     enum class Stage {
@@ -51,23 +52,30 @@ struct Request {
     tutti_status status = TUTTI_OK;
     Request* next = nullptr;  // in the track's queue
 
-    [[nodiscard]] bool awaits_buffers() const { return buffers_later && op.call.bytes > 0; }
+    [[nodiscard]] bool awaits_buffers() const {
+        return buffers_later && (op.call.bytes > 0 || op.call.blocks != nullptr);
+    }
     // Nothing moves it on but its owner.
     [[nodiscard]] bool is_at_rest() const {
         return stage == Stage::kIdle || stage == Stage::kChosen;
     }
 };
 
+// A member of a team.
+struct Self {
+    uint32_t rank = 0;
+    uint32_t ranks = 1;
+};
 // TUTTI_OK, or TUTTI_ERR_ARGUMENT: the call of a team of so many ranks is malformed. Sets all that
 // follows from the call alone.
-tutti_status describe(const tutti_call& call, uint32_t ranks, node::Isa isa, Request& request);
+tutti_status describe(const tutti_call& call, const Self& self, node::Isa isa, Request& request);
 // Of a call that is chosen.
 void set_buffers(Request& request, const void* send, void* recv);
 // Whatever the order of operands and the parentheses: the result has the same bits. Minima and
 // maxima of floating point depend on them where there are NaNs, or zeros of either sign.
 bool is_exact(tutti_op op, tutti_dtype dtype);
 // Of a call that is described.
-CallCard card_of(const tutti_call& call, const Request& request);
+CallCard card_of(const tutti_call& call, uint32_t ranks, const Request& request);
 // Of a collective that the embedder runs itself.
 CallCard foreign_card(const char* label);
 // What all ranks know alike of a call.

@@ -38,10 +38,10 @@ void Team::run_short_by(NodeRunner& runner) {
 }
 
 tutti_status Team::describe(const tutti_call& call, Request& request) {
-    const tutti_status status = engine::describe(call, size(), context().machine().isa, request);
+    const tutti_status status = engine::describe(call, {rank(), size()}, context().machine().isa, request);
     if (status != TUTTI_OK) return status;
     request.team = this;
-    if (tracks_.first().queue().checks()) request.card = card_of(call, request);
+    if (tracks_.first().queue().checks()) request.card = card_of(call, size(), request);
     return TUTTI_OK;
 }
 
@@ -50,7 +50,7 @@ tutti_status Team::describe(const tutti_call& call, Request& request) {
 tutti_status Team::run(const tutti_call& call) {
     const tutti_status described = describe(call, own());
     if (described != TUTTI_OK) return described;
-    if (rejected_ && is_made_again(card_of(call, own()))) [[unlikely]]
+    if (rejected_ && is_made_again(card_of(call, size(), own()))) [[unlikely]]
         return TUTTI_HOST;
     if (sampler_ && sampler_->has_turn()) [[unlikely]]
         return run_sampled(call);
@@ -206,7 +206,7 @@ void Team::give_up(const char* why) {
 }
 
 void Team::rejected(const tutti_call& call) {
-    if (describe(call, ask_) == TUTTI_OK) rejected_ = card_of(call, ask_);
+    if (describe(call, ask_) == TUTTI_OK) rejected_ = card_of(call, size(), ask_);
 }
 
 void Team::rejected_foreign(const char* label) {

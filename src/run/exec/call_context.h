@@ -26,6 +26,7 @@ struct CallContext {
     // Its name on the network.
     uint32_t number = 0;
     transport::CallWord word;
+    bool has_private_lengths = false;  // see Arguments
 
     bool is_untouched = true;  // nothing has come from another rank yet
     // In this step something came or left, or another step has something to do without completing
@@ -36,10 +37,11 @@ struct CallContext {
     std::string error;            // the first
     Work totals;
 
-    void start(uint32_t call, const transport::CallWord& call_word) {
+    void start(uint32_t call, const transport::CallWord& call_word, bool are_lengths_private) {
         TUTTI_ASSERT(!has_failed, "a failure is final");
         number = call;
         word = call_word;
+        has_private_lengths = are_lengths_private;
         is_untouched = true;
     }
     void fail(std::string why) {
@@ -54,9 +56,13 @@ struct CallContext {
     [[nodiscard]] transport::MessageId id_of(Ref ref) const { return id_of(ref, ref.slot); }
     [[nodiscard]] transport::MessageId id_of(Ref ref, uint32_t slot) const {
         const sched::Operation& operation = slots.operation_of(ref);
-        return {number, static_cast<uint32_t>(slots.slot_of(ref).lane),
-                slot,   operation.message,
-                word,   operation.is_counted};
+        return {number,
+                static_cast<uint32_t>(slots.slot_of(ref).lane),
+                slot,
+                operation.message,
+                word,
+                operation.is_counted,
+                has_private_lengths};
     }
 };
 

@@ -295,7 +295,7 @@ Result<Done> Executor::reserve(const sched::Extent& extent, uint64_t scratch_byt
 void Executor::start(const sched::Program& program, uint32_t call, const Arguments& arguments,
                      const transport::CallWord& word) {
     if (state_->call.has_failed) return;
-    state_->call.start(call, word);
+    state_->call.start(call, word, arguments.has_private_lengths);
     state_->start(program, arguments);
 }
 

@@ -28,6 +28,9 @@ struct Arguments {
     // How long they are: the network may then register them for the call. 0: not known.
     uint64_t input_bytes = 0;
     uint64_t output_bytes = 0;
+    // Of a vector form: the Program's blocks are those of this call, which only pairs of ranks
+    // know. So a message may be shorter than its receive.
+    bool has_private_lengths = false;
 };
 
 // What one rank has done beside sending and receiving, since its executor was made: the simulator

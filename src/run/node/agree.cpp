@@ -140,6 +140,7 @@ Disagreement find_disagreement(const Team& team, const Op& op) {
         return {rank, true, theirs};
     }
     if (op.rival != kNoRank) {
+        if (op.rival_note == op.note) return {op.rival, false, mine, true};
         // Of a part of a larger call: whoever has written anything in this part has noted its call.
         const NoteWord& noted = team.slice.note(op.rival, op.number);
         const bool is_part = op.rival_note == 0 && team.bases.whole != 0;

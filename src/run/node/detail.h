@@ -233,7 +233,8 @@ bool bcast_consumed(Team& team, const Op& op, uint64_t target);
 inline Rank only_reader(const Team& team, const Op& op) {
     const tutti_collective kind = op.call.collective;
     if (is_prefix(kind)) return team.rank + 1;
-    return kind == TUTTI_GATHER || kind == TUTTI_REDUCE ? op.call.root : kNoRank;
+    const bool is_to_root = kind == TUTTI_GATHER || kind == TUTTI_REDUCE || kind == TUTTI_GATHERV;
+    return is_to_root ? op.call.root : kNoRank;
 }
 // Whether the next round of a call may be written into the own ring.
 inline bool may_post(Team& team, Op& op) {
@@ -347,8 +348,11 @@ Step chunk_scatter(Team& team, Op& op);
 Step chunk_allgather(Team& team, Op& op);  // and alltoall
 
 Step small_alltoall(Team& team, Op& op);
-Step small_scan(Team& team, Op& op);  // and exscan
-Step chain_scan(Team& team, Op& op);  // and exscan
+Step move_blocks(Team& team, Op& op);            // vector forms, but for reductions
+Step move_unplanned_blocks(Team& team, Op& op);  // the same of a call that was begun as a short one
+void place_own_block(const Team& team, Op& op);  // of one of these, on a team of one rank
+Step small_scan(Team& team, Op& op);             // and exscan
+Step chain_scan(Team& team, Op& op);             // and exscan
 
 // Measures (pair.cpp): `bytes` from one rank to another; 0: a flag alone.
 void start_pair(Team& team, Op& op, std::byte* block, size_t bytes, Rank giver, Rank taker);
@@ -424,9 +428,12 @@ void plan_chunk_gather(const Team& team, Op& op);
 void plan_chunk_scatter(const Team& team, Op& op);
 void plan_chunk_allgather(const Team& team, Op& op);
 void plan_chunk_alltoall(const Team& team, Op& op);
+void plan_blocks(const Team& team, Op& op);
 void plan_chain_scan(const Team& team, Op& op);
 
 void plan_reduce_scatter(const Team& team, Op& op);
+// The vector of a reduce-scatter: the blocks of all ranks.
+size_t scattered_bytes(const Team& team, const Call& call);
 
 // What they cost, of team.rank: see run/node/node_algorithms.h.
 Cost no_cost(const Team& team, const Op& op);
@@ -441,5 +448,6 @@ Cost single_cost(const Team& team, const Op& op);
 Cost single_allreduce_cost(const Team& team, const Op& op);
 Cost reduce_scatter_cost(const Team& team, const Op& op);
 Cost scan_cost(const Team& team, const Op& op);
+Cost blocks_cost(const Team& team, const Op& op);
 
 }  // namespace tutti::node

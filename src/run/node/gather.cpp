@@ -62,7 +62,8 @@ void write_dealt(Team& team, const Op& op, std::byte* chunk) {
 const std::byte* given(const Team& team, const Op& op) {
     const Call& call = op.call;
     if (call.collective == TUTTI_BCAST) return call.recv;
-    return buffers_of(call.collective, call.send, call.recv, team.rank, call.root, call.bytes)
+    return buffers_of(call.collective, call.send, call.recv, team.rank, call.root,
+                      call.own_offset(team.rank))
         .input;
 }
 

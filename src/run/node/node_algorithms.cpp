@@ -100,11 +100,18 @@ size_t slots_max(const Team& team, const Call& call) {
     return std::min(most, is_tree ? kTreeBytesARank * team.size : kSlotsBytesMax / team.size);
 }
 
+bool fits_slots(const Team& team, const Call& call) {
+    if (!call.blocks || row_of(call.collective).slot_holds != SlotHolds::kAll) {
+        return call.bytes <= slots_max(team, call);
+    }
+    return scattered_bytes(team, call) <= team.slice.geometry.inline_max;
+}
+
 // A barrier has no bytes.
 const Algorithm& choose(const Team& team, const Call& call) {
     if (team.size == 1) return alone();
     const Row& row = row_of(call.collective);
-    if (call.bytes > slots_max(team, call)) {
+    if (!fits_slots(team, call)) {
         return choose_large(team, call, prefers_single(team, call));
     }
     if (is_along_tree(team, call, row)) return *row.tree;
@@ -146,8 +153,8 @@ void start_planned(Team& team, Op& op, const Algorithm& algorithm) {
     sign(team, op, std::min(op.call.bytes, kSizeMax), std::min(op.call.bytes, CallNote::kBytesMax));
     op.events = team.bases.events;
     op.chunks = team.bases.chunks;
-    algorithm.plan(team, op);
     op.is_past_caches = goes_past_caches(team, op);
+    algorithm.plan(team, op);
     team.bases.events += op.events_used;
     team.bases.chunks += op.chunks_used;
 }
@@ -262,9 +269,12 @@ const Algorithm& chosen(const Team& team, const Call& call) { return choose(team
 
 std::vector<const Algorithm*> algorithms(tutti_collective collective) {
     const Row& row = row_of(collective);
-    std::vector<const Algorithm*> all{row.small, row.tree,  row.direct,
-                                      row.large, row.turns, row.single};
-    std::erase(all, nullptr);
+    std::vector<const Algorithm*> all;
+    for (const Algorithm* one :
+         {row.small, row.tree, row.direct, row.large, row.turns, row.single}) {
+        // One may be for all sizes.
+        if (one && std::ranges::find(all, one) == all.end()) all.push_back(one);
+    }
     return all;
 }
 

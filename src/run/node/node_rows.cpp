@@ -26,6 +26,11 @@ constexpr const char* kBySingleCopy =
     "from the size on at which it measured faster: read in place, copied once";
 
 Step finish_alone(Team& team, Op& op) {
+    if (op.call.blocks && !is_reduction(op.call.collective)) place_own_block(team, op);
+    if (op.call.blocks && is_reduction(op.call.collective)) {
+        copy_bytes(op.call.recv, op.call.vector(), op.call.own_bytes);
+    }
+    if (has_lengths(op.call.collective)) return finish_small(team, op);
     const bool has_input = op.call.send != nullptr && op.call.recv != nullptr;
     const bool has_result = is_on(facts(op.call.collective).output.on, 0, 0);
     if (has_input && has_result && op.call.collective != TUTTI_BCAST) {
@@ -205,6 +210,29 @@ constexpr Algorithm kChainScan{
     scan_cost, kSome,      "more than 1 KiB: piece by piece, each rank folds its own and hands on",
     never};
 
+// Each block by its own length: short ones beside their flags, others through the ring.
+constexpr Algorithm kBlocksToRoot{
+    "blocks", move_unplanned_blocks,
+    nullptr,  blocks_cost,
+    kSome,    "each block by its length: beside its flag, or through a ring of chunks",
+    never};
+constexpr Algorithm kBlocksFromRoot{
+    "blocks", move_unplanned_blocks,
+    nullptr,  blocks_cost,
+    kRoot,    "each block by its length: beside its flag, or through a ring of chunks",
+    never};
+constexpr Algorithm kBlocksOfAll = kBlocksToRoot;
+constexpr Algorithm kSmallAllgatherv{"small",  move_unplanned_blocks, nullptr, blocks_cost, kSome,
+                                     kInSlots, unless_in_slots};
+constexpr Algorithm kChunkAllgatherv{"pipeline",
+                                     move_blocks,
+                                     plan_blocks,
+                                     blocks_cost,
+                                     kSome,
+                                     "where one has more than 1 KiB: short blocks beside their "
+                                     "flags, long ones through a ring of chunks",
+                                     never};
+
 // By tutti_collective.
 constexpr auto kRows = std::to_array<Row>({
     {&kTreeBarrier, false, &kSmallBarrier, &kSmallBarrier, nullptr, nullptr, nullptr},
@@ -224,6 +252,13 @@ constexpr auto kRows = std::to_array<Row>({
      &kSingleAlltoall, SlotHolds::kOthers},
     {nullptr, false, &kSmallScan, &kSmallScan, nullptr, nullptr, &kChainScan},
     {nullptr, false, &kSmallScan, &kSmallScan, nullptr, nullptr, &kChainScan},
+    {nullptr, false, &kBlocksToRoot, &kBlocksToRoot, nullptr, nullptr, &kBlocksToRoot},
+    {nullptr, false, &kBlocksFromRoot, &kBlocksFromRoot, nullptr, nullptr, &kBlocksFromRoot},
+    {nullptr, false, &kSmallAllgatherv, &kSmallAllgatherv, nullptr, nullptr, &kChunkAllgatherv},
+    {nullptr, false, &kBlocksOfAll, &kBlocksOfAll, nullptr, nullptr, &kBlocksOfAll},
+    {nullptr, false, &kBlocksOfAll, &kBlocksOfAll, nullptr, nullptr, &kBlocksOfAll},
+    {nullptr, false, &kSmallReduceScatter, &kSmallReduceScatter, nullptr, nullptr,
+     &kSplitReduceScatter, nullptr, SlotHolds::kAll},
 });
 static_assert(kRows.size() == TUTTI_COLLECTIVE_COUNT);
 

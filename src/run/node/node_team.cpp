@@ -52,7 +52,7 @@ std::vector<Rank> not_arrived(const Team& team, const Op& op) {
         // A rank that has written its slot has entered, whether it announced itself or not.
         // A scatter's root may write there.
         const bool has_slot =
-            op.call.collective != TUTTI_SCATTER &&
+            op.call.collective != TUTTI_SCATTER && op.call.collective != TUTTI_SCATTERV &&
             is_same_number(line_flag(begin_of(team.slice.up_slot(rank, op.slot), op.flag))
                                .load(std::memory_order_relaxed),
                            op.flag);

@@ -32,7 +32,10 @@ struct Call {
     Rank root = 0;
     const std::byte* send = nullptr;  // nullptr: in place (see tutti.h), or not significant
     std::byte* recv = nullptr;
-    size_t bytes = 0;  // one block, as in tutti_call
+    size_t bytes = 0;  // one block; of blocks whose lengths all know the longest; else 0
+    // Of a vector form, see tutti.h; nullptr too where all know that there is nothing to move.
+    const tutti_blocks* blocks = nullptr;
+    size_t own_bytes = 0;  // of a vector form: this rank's block where a side holds one
     Reducer reducer;
     // A barrier's half, of no bytes: a reduce whose root waits for all others, or a bcast in which
     // all others wait for the root.
@@ -42,7 +45,7 @@ struct Call {
 
     // Nothing to move and nobody to wait for, on any rank.
     [[nodiscard]] bool is_empty() const {
-        return bytes == 0 && !is_signal && collective != TUTTI_BARRIER;
+        return bytes == 0 && !is_signal && collective != TUTTI_BARRIER && !blocks;
     }
     // The same where ranks may differ in size: a rank that has nothing to send says so.
     [[nodiscard]] bool is_empty_for_all() const {
@@ -53,6 +56,13 @@ struct Call {
     [[nodiscard]] const std::byte* vector() const { return send ? send : recv; }
     [[nodiscard]] const std::byte* block(Rank rank) const {
         return send ? send : recv + rank * bytes;
+    }
+    // Where the own block of `rank`, which is this one, begins among those of all.
+    [[nodiscard]] size_t own_offset(Rank rank) const {
+        if (!blocks) return rank * bytes;
+        const uint64_t* offsets =
+            blocks->recv_offsets ? blocks->recv_offsets : blocks->send_offsets;
+        return offsets ? offsets[rank] : 0;
     }
 };
 
@@ -178,21 +188,21 @@ struct Rounds {
     size_t piece_bytes = 0;  // bytes of one round, of one block
     uint64_t rounds = 0;
     uint64_t chunks_used = 0;
-    uint64_t posted = 0;  // rounds written
-    uint64_t taken = 0;   // rounds read
-    uint64_t placed = 0;  // rounds of the own block copied within the user's memory
+    uint64_t posted = 0;   // rounds written
+    uint64_t taken = 0;    // rounds read
+    uint64_t to_take = 0;  // of a vector form; elsewhere as many as `rounds`
+    uint64_t placed = 0;   // rounds of the own block copied within the user's memory
     // Of single copy: fruitless polls while the own offer stood, and of how many ranks the data
     // comes through their rings.
     uint64_t waited = 0;
     Rank ringed = 0;
+    // Of a reduction whose leaders take turns (leader_turns.cpp): how many. See `lag`.
+    Rank turns = 1;
     // Of an offer whose readers come a few at a time: who were done when its giver last looked, and
     // its fruitless polls since one was.
     uint64_t served = 0;
     uint64_t stalled = 0;
-    // Of a reduction whose leaders take turns (leader_turns.cpp): how many, and how far down is
-    // behind up.
-    Rank turns = 1;
-    uint64_t lag = 0;
+    uint64_t lag = 0;             // of leaders in turn: how far down is behind up
     bool is_past_caches = false;  // the result is written past them
 };
 
@@ -245,7 +255,8 @@ const char* algorithm_name(const Team& team, const Call& call);
 const char* algorithm_name(const Op& op);
 
 // True for calls in which every rank waits for all others at once (flat barrier, allreduce,
-// allgather, reduce_scatter_block and short alltoall): only the last one's arrival can end anybody's wait.
+// allgather, reduce_scatter_block and short alltoall): only the last one's arrival can end
+// anybody's wait.
 bool waits_for_all(const Op& op);
 
 // Whether the deeds of `other` can end this rank's wait in a blocked operation. False only where it
@@ -264,6 +275,8 @@ struct Disagreement {
     Rank rank = kNoRank;  // kNoRank: with nobody, as far as can be seen
     bool is_known = false;
     CallNote note;  // of the other rank, where it is known
+    // It runs the same call, a vector form, and sends this rank another length than that waits for.
+    bool is_in_length = false;
 };
 Disagreement find_disagreement(const Team& team, const Op& op);
 // Whether `other` has finished the call in flight, or a later one.

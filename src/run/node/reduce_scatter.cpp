@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce-scatter of equal blocks. Every rank gives a vector of a block for each rank, and folds its
-// own block of all vectors, from the left in the order of ranks.
+// Reduce-scatter, of equal blocks or of such whose lengths all know. Every rank gives a vector of a
+// block for each rank, and folds its own block of all vectors, from the left in the order of ranks.
+// Rounds are those of the longest block; who has a shorter one has nothing to fold in the last
+// ones.
 //
 // Up to 1 KiB of all blocks together each rank writes its vector into one slot ("small"). Beyond,
 // the vectors go through the rings of chunks ("split"): a chunk holds a piece of the blocks of a
@@ -16,14 +18,22 @@
 namespace tutti::node {
 namespace {
 
-size_t vector_bytes(const Team& team, const Op& op) { return team.size * op.call.bytes; }
+size_t block_bytes(const Call& call, Rank rank) {
+    return call.blocks ? call.blocks->send_bytes[rank] : call.bytes;
+}
+size_t block_offset(const Call& call, Rank rank) {
+    return call.blocks ? call.blocks->send_offsets[rank] : rank * call.bytes;
+}
+size_t block_bytes(const Op& op, Rank rank) { return block_bytes(op.call, rank); }
+size_t block_offset(const Op& op, Rank rank) { return block_offset(op.call, rank); }
+size_t vector_bytes(const Team& team, const Op& op) { return scattered_bytes(team, op.call); }
 
 // ---- small -------------------------------------------------------------------------------------
 
 // The own block of what `rank` gives, once that is there. Rank 0's is kept in a space of its own,
 // since it is folded together with rank 1's.
 const std::byte* own_block_of(const Team& team, Op& op, Rank rank) {
-    const size_t offset = team.rank * op.call.bytes;
+    const size_t offset = block_offset(op, team.rank);
     if (rank == team.rank) return op.call.vector() + offset;
     std::byte* space = rank == 0 ? result_space(team) : payload_space(team);
     const std::byte* vector = take_payload(space, team.slice.up_slot(rank, op.slot), op.flag,
@@ -35,7 +45,7 @@ const std::byte* own_block_of(const Team& team, Op& op, Rank rank) {
 
 // The same of rank 0, once it was there.
 const std::byte* first_block(const Team& team, const Op& op) {
-    const size_t offset = team.rank * op.call.bytes;
+    const size_t offset = block_offset(op, team.rank);
     if (team.rank == 0) return op.call.vector();
     if (vector_bytes(team, op) > kLinePayloadBytes) return result_space(team) + offset;
     return begin_of(team.slice.up_slot(0, op.slot), op.flag) + offset;
@@ -44,6 +54,7 @@ const std::byte* first_block(const Team& team, const Op& op) {
 // A short call whose vectors fit no slot, begun like one: from now on it is planned, at the bases
 // that no later call has taken yet.
 Step go_on_in_chunks(Team& team, Op& op) {
+    team.is_timed = false;
     static_cast<Rounds&>(op) = Rounds{};
     op.events = team.bases.events;
     op.chunks = team.bases.chunks;
@@ -69,8 +80,12 @@ struct Part {
     Rank first = 0;  // of the group
     Rank end = 0;
     size_t offset = 0;  // in each block
-    size_t bytes = 0;
 };
+// Bytes of a block that lie in a part.
+size_t bytes_in(const Op& op, const Part& part, Rank rank) {
+    const size_t bytes = block_bytes(op, rank);
+    return part.offset < bytes ? std::min(op.piece_bytes, bytes - part.offset) : 0;
+}
 
 Part part_of(const Team& team, const Op& op, uint64_t round) {
     const uint64_t rounds = rounds_of_group(op);
@@ -79,7 +94,6 @@ Part part_of(const Team& team, const Op& op, uint64_t round) {
     part.first = static_cast<Rank>(round / rounds) * size;
     part.end = std::min(part.first + size, team.size);
     part.offset = round % rounds * op.piece_bytes;
-    part.bytes = std::min(op.piece_bytes, op.call.bytes - part.offset);
     return part;
 }
 
@@ -90,7 +104,8 @@ bool post_part(Team& team, Op& op) {
     for (Rank rank = part.first; rank < part.end; ++rank, piece += op.piece_bytes) {
         if (rank == team.rank) continue;
         copy_to_shared(team.tuning.way, piece,
-                       op.call.vector() + rank * op.call.bytes + part.offset, part.bytes);
+                       op.call.vector() + block_offset(op, rank) + part.offset,
+                       bytes_in(op, part, rank));
     }
     publish_round(team, op);
     return true;
@@ -109,14 +124,19 @@ bool fold_part(Team& team, Op& op) {
     const size_t at = (team.rank - part.first) * op.piece_bytes;
     for (Rank rank = 0; rank < team.size; ++rank) {
         team.local.operands[rank] = rank == team.rank
-                                        ? op.call.vector() + team.rank * op.call.bytes + part.offset
+                                        ? op.call.vector() + block_offset(op, rank) + part.offset
                                         : team.slice.chunk(rank, op.chunks + op.taken) + at;
     }
-    fold_all(team, op.call.reducer, op.call.recv + part.offset, nullptr, part.bytes);
+    const size_t bytes = bytes_in(op, part, team.rank);
+    if (bytes > 0) fold_all(team, op.call.reducer, op.call.recv + part.offset, nullptr, bytes);
     return true;
 }
 
 }  // namespace
+
+size_t scattered_bytes(const Team& team, const Call& call) {
+    return block_offset(call, team.size - 1) + block_bytes(call, team.size - 1);
+}
 
 Step small_reduce_scatter(Team& team, Op& op) {
     const size_t bytes = vector_bytes(team, op);
@@ -126,12 +146,13 @@ Step small_reduce_scatter(Team& team, Op& op) {
         write_slot(op, team.slice.up_slot(team.rank, op.slot), op.call.vector(), bytes);
         op.phase = 1;
     }
+    const size_t own = block_bytes(op, team.rank);
     for (; op.next < team.size; ++op.next) {
         const std::byte* block = own_block_of(team, op, op.next);
         if (!block) return Step::kBlocked;
-        if (op.next == 0) continue;
+        if (op.next == 0 || own == 0) continue;
         const std::byte* left = op.next == 1 ? first_block(team, op) : op.call.recv;
-        fold_onto(team, op.call.reducer, op.call.recv, left, block, op.call.bytes);
+        fold_onto(team, op.call.reducer, op.call.recv, left, block, own);
     }
     return finish_small_synchronized(team, op);
 }
@@ -165,12 +186,13 @@ Step split_reduce_scatter(Team& team, Op& op) {
 
 Cost reduce_scatter_cost(const Team& team, const Op& op) {
     const uint64_t others = team.size - 1;
+    const uint64_t own = block_bytes(op, team.rank);
     Cost cost;
     cost.rounds = std::max<uint64_t>(op.rounds, 1);
     // A slot holds the whole vector, and is read whole.
-    cost.written_bytes = op.rounds == 0 ? vector_bytes(team, op) : others * op.call.bytes;
-    cost.read_bytes = op.rounds == 0 ? others * vector_bytes(team, op) : cost.written_bytes;
-    cost.folded_bytes = others * op.call.bytes;
+    cost.written_bytes = vector_bytes(team, op) - (op.rounds == 0 ? 0 : own);
+    cost.read_bytes = others * (op.rounds == 0 ? vector_bytes(team, op) : own);
+    cost.folded_bytes = others * own;
     return cost;
 }
 

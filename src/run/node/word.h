@@ -46,11 +46,11 @@ inline bool is_same_kind(uint64_t one, uint64_t other) {
 }
 inline size_t flag_bytes(uint64_t flag) { return flag >> kKindBits & kSizeMax; }
 
-// Collective and root in a word of 16 bits. Never 0.
+// Collective and root in a word of 17 bits. Never 0.
 inline uint64_t pack_kind(tutti_collective collective, Rank root) {
     return (static_cast<uint64_t>(collective) + 1) << 12 | (root & 0xfff);
 }
-static_assert(TUTTI_COLLECTIVE_COUNT < 15, "a collective has 4 bits of a kind");
+static_assert(TUTTI_COLLECTIVE_COUNT < 31, "a collective has 5 bits of a kind");
 
 // In words, the collective of a call that the host MPI runs: nothing else of it is compared.
 inline constexpr tutti_collective kLeftToHost = TUTTI_COLLECTIVE_COUNT;
@@ -63,8 +63,8 @@ struct CallNote {
     uint64_t bytes = 0;
 
     static constexpr unsigned kNumberLow = 8;
-    static constexpr unsigned kBytesShift = 24;
-    static constexpr uint64_t kBytesMax = (uint64_t{1} << 40) - 1;
+    static constexpr unsigned kBytesShift = 25;
+    static constexpr uint64_t kBytesMax = (uint64_t{1} << 39) - 1;
     bool operator==(const CallNote&) const = default;
     static CallNote of(uint64_t number, tutti_collective collective, Rank root, uint64_t bytes) {
         return {static_cast<uint8_t>(number), static_cast<uint32_t>(collective), root & 0xfff,
@@ -82,7 +82,7 @@ struct CallNote {
         return pack(number, pack_kind(static_cast<tutti_collective>(collective), root), bytes);
     }
     static CallNote unpack(uint64_t word) {
-        return {static_cast<uint32_t>(word & 0xff), static_cast<uint32_t>(word >> 20 & 0xf) - 1,
+        return {static_cast<uint32_t>(word & 0xff), static_cast<uint32_t>(word >> 20 & 0x1f) - 1,
                 static_cast<Rank>(word >> 8 & 0xfff), word >> kBytesShift};
     }
     [[nodiscard]] bool is_kind_of(const CallNote& other) const {

@@ -15,7 +15,7 @@ constexpr uint64_t kMix = 0x9e3779b97f4a7c15u;
 // bytes are equal. Bytes count, as a large call may be cut into pieces of which another rank has
 // more, and since hosts have been seen to write beyond a receive that was too short.
 uint32_t kind_of(uint64_t history, uint32_t collective, uint32_t root, uint64_t bytes) {
-    constexpr uint32_t kApart = 17;  // prime to the numbers of kinds, 30 and powers of two
+    constexpr uint32_t kApart = 19;  // prime to the numbers of kinds, 30 and powers of two
     static_assert(TUTTI_COLLECTIVE_COUNT < kApart - 1, "and what is left to the host");
     return static_cast<uint32_t>(history >> 34) + static_cast<uint32_t>(bytes * kMix >> 40) +
            collective + kApart * root;

@@ -37,6 +37,9 @@ struct MessageId {
     // receives of such messages, of any peers, are complete when as many have come as were posted.
     // Nobody sends another before the receiver has had all of them. Both sides say it alike.
     bool is_counted = false;
+    // The receiver may have room for more than is sent, and has what was sent then. Both sides say
+    // it alike.
+    bool may_be_short = false;
     bool operator==(const MessageId&) const = default;
 };
 
@@ -60,6 +63,7 @@ struct Ticket {
     void* handle = nullptr;     // the transport's
     uint64_t number = 0;        // the transport's
     size_t bytes = 0;           // of a receive, where the transport compares
+    bool may_be_short = false;  // likewise
     void* parcel = nullptr;     // the transport's
 };
 

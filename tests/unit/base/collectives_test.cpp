@@ -76,7 +76,13 @@ TEST(Collectives, KindsFollowFromTheBuffers) {
                         {TUTTI_REDUCE_SCATTER_BLOCK, true, false, true, false, true},
                         {TUTTI_ALLTOALL, true, false, false, false, true},
                         {TUTTI_SCAN, true, false, true, true, false},
-                        {TUTTI_EXSCAN, true, false, true, true, false}};
+                        {TUTTI_EXSCAN, true, false, true, true, false},
+                        {TUTTI_GATHERV, true, true, false, false, true},
+                        {TUTTI_SCATTERV, true, true, false, false, true},
+                        {TUTTI_ALLGATHERV, true, false, false, false, true},
+                        {TUTTI_ALLTOALLV, true, false, false, false, true},
+                        {TUTTI_ALLTOALLW, true, false, false, false, true},
+                        {TUTTI_REDUCE_SCATTER, true, false, true, false, true}};
     EXPECT_EQ(std::size(rows), size_t{TUTTI_COLLECTIVE_COUNT});
     for (const Row& row : rows) {
         SCOPED_TRACE(collective_name(row.collective));
@@ -86,8 +92,6 @@ TEST(Collectives, KindsFollowFromTheBuffers) {
         EXPECT_EQ(is_vector(row.collective), row.is_vector);
         EXPECT_EQ(has_blocks(row.collective), row.has_blocks);
     }
-    EXPECT_TRUE(is_reduction(named("reduce_scatter")));
-    EXPECT_FALSE(has_root(named("reduce_scatter")));
     for (const Collective& one : kCollectives) {
         EXPECT_EQ(is_prefix(one), one.name == "scan" || one.name == "exscan") << one.name;
         const bool deals = one.name.starts_with("scatter") || one.name.starts_with("alltoall");
@@ -97,7 +101,17 @@ TEST(Collectives, KindsFollowFromTheBuffers) {
             one.name.starts_with("reduce_scatter") || one.name.starts_with("alltoall");
         EXPECT_EQ(awaits_all(one), waits) << one.name;
     }
-    for (const std::string_view name : {"gatherv", "scatterv"}) EXPECT_TRUE(has_root(named(name)));
+}
+
+TEST(Collectives, LengthsAreKnownTo) {
+    for (const Collective& one : kCollectives) {
+        SCOPED_TRACE(one.name);
+        const bool is_private = one.name == "gatherv" || one.name == "scatterv" ||
+                                one.name == "alltoallv" || one.name == "alltoallw";
+        EXPECT_EQ(has_private_lengths(one), is_private);
+        EXPECT_EQ(has_lengths(one),
+                  is_private || one.name == "allgatherv" || one.name == "reduce_scatter");
+    }
 }
 
 TEST(Collectives, InPlaceIsWhereTheStandardHasIt) {
@@ -105,12 +119,17 @@ TEST(Collectives, InPlaceIsWhereTheStandardHasIt) {
         tutti_collective collective;
         bool at_root, elsewhere;
     };
-    const Row rows[] = {{TUTTI_BARRIER, false, false},  {TUTTI_BCAST, false, false},
-                        {TUTTI_REDUCE, true, false},    {TUTTI_ALLREDUCE, true, true},
-                        {TUTTI_GATHER, true, false},    {TUTTI_SCATTER, true, false},
-                        {TUTTI_ALLGATHER, true, true},  {TUTTI_REDUCE_SCATTER_BLOCK, true, true},
-                        {TUTTI_ALLTOALL, false, false}, {TUTTI_SCAN, true, true},
-                        {TUTTI_EXSCAN, true, true}};
+    const Row rows[] = {
+        {TUTTI_BARRIER, false, false},       {TUTTI_BCAST, false, false},
+        {TUTTI_REDUCE, true, false},         {TUTTI_ALLREDUCE, true, true},
+        {TUTTI_GATHER, true, false},         {TUTTI_SCATTER, true, false},
+        {TUTTI_ALLGATHER, true, true},       {TUTTI_REDUCE_SCATTER_BLOCK, true, true},
+        {TUTTI_ALLTOALL, false, false},      {TUTTI_SCAN, true, true},
+        {TUTTI_EXSCAN, true, true},          {TUTTI_GATHERV, true, false},
+        {TUTTI_SCATTERV, true, false},       {TUTTI_ALLGATHERV, true, true},
+        {TUTTI_ALLTOALLV, false, false},     {TUTTI_ALLTOALLW, false, false},
+        {TUTTI_REDUCE_SCATTER, false, false}};
+    EXPECT_EQ(std::size(rows), size_t{TUTTI_COLLECTIVE_COUNT});
     for (const Row& row : rows) {
         SCOPED_TRACE(collective_name(row.collective));
         EXPECT_EQ(may_be_in_place(row.collective, kRoot, kRoot), row.at_root);
@@ -147,7 +166,7 @@ TEST(Collectives, NamesAreFoundAgain) {
     for (size_t i = 0; i < kCollectiveNames.size(); ++i) {
         EXPECT_EQ(find_collective(kCollectiveNames[i]), static_cast<tutti_collective>(i));
     }
-    EXPECT_EQ(find_collective("alltoallv"), std::nullopt);  // the host's
+    EXPECT_EQ(find_collective("neighbor_alltoallv"), std::nullopt);
     EXPECT_EQ(find_collective("allgathe"), std::nullopt);
     EXPECT_EQ(find_collective(""), std::nullopt);
 }

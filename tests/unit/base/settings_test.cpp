@@ -62,6 +62,12 @@ const std::vector<std::string> kEveryOne = {"TUTTI=off",
                                             "TUTTI_ALLTOALL=j",
                                             "TUTTI_SCAN=k",
                                             "TUTTI_EXSCAN=l",
+                                            "TUTTI_GATHERV=m",
+                                            "TUTTI_SCATTERV=n",
+                                            "TUTTI_ALLGATHERV=o",
+                                            "TUTTI_ALLTOALLV=p",
+                                            "TUTTI_ALLTOALLW=q",
+                                            "TUTTI_REDUCE_SCATTER=r",
                                             "TUTTI_MCAST=on",
                                             "TUTTI_MCAST_OVER=auto",
                                             "TUTTI_MCAST_IF=eth1",
@@ -113,7 +119,8 @@ TEST(Settings, EveryOneIsRead) {
     EXPECT_EQ(s.rules.tuned_name, "/t.toml");
     EXPECT_EQ(s.rules.tuned_text, "[tuned]");
     EXPECT_EQ(s.rules.scratch_bytes, 1u << 20);
-    const decltype(s.rules.forced) forced{"b", "c", "d", "e:flat", "f", "g", "h", "i", "j", "k", "l"};
+    const decltype(s.rules.forced) forced{"b", "c", "d", "e:flat", "f", "g", "h", "i", "j",
+                                          "k", "l", "m", "n",      "o", "p", "q", "r"};
     EXPECT_EQ(s.rules.forced, forced);
     EXPECT_EQ(s.mcast.choice, McastChoice::kOn);
     EXPECT_EQ(s.mcast.interface, "eth1");
@@ -348,6 +355,12 @@ const std::map<std::string, std::vector<std::string>> kMalformed = {
     {"TUTTI_ALLTOALL", {}},
     {"TUTTI_SCAN", {}},
     {"TUTTI_EXSCAN", {}},
+    {"TUTTI_GATHERV", {}},
+    {"TUTTI_SCATTERV", {}},
+    {"TUTTI_ALLGATHERV", {}},
+    {"TUTTI_ALLTOALLV", {}},
+    {"TUTTI_ALLTOALLW", {}},
+    {"TUTTI_REDUCE_SCATTER", {}},
 };
 
 // The line begins with what was given.

@@ -75,7 +75,14 @@ TEST(BenchOptions, ThePapersMethodHasRunsAndNoOtherLimit) {
     EXPECT_EQ(bench::paper_calls(64 << 10), 10u);
 }
 
-TEST(BenchOptions, AllIsSevenCollectivesAndTenSizes) {
+TEST(BenchOptions, BlocksAreEqualOrRagged) {
+    EXPECT_FALSE(parse({"gatherv"}).value().ragged_blocks);
+    EXPECT_TRUE(parse({"gatherv", "--blocks=ragged"}).value().ragged_blocks);
+    EXPECT_FALSE(parse({"gatherv", "--blocks", "equal"}).value().ragged_blocks);
+    EXPECT_EQ(problem({"gatherv", "--blocks", "odd"}), "--blocks 'odd': expected equal or ragged");
+}
+
+TEST(BenchOptions, AllIsEveryCollectiveInTenSizes) {
     const auto options = parse({"all"});
     ASSERT_TRUE(options);
     EXPECT_EQ(options.value().collectives.size(), size_t{TUTTI_COLLECTIVE_COUNT});

@@ -139,7 +139,7 @@ TEST(LateRanks, ARankWaitsNoLongerThanItIsInside) {
     own[3].nanoseconds = 125'000'000;
     // Not all wait for all, and one that is never sampled.
     own[4].kind = kScan;
-    own[5].kind = kAlltoallv;
+    own[5].kind = kNeighborAlltoallv;
     own[4].nanoseconds = own[5].nanoseconds = 900'000'000'000;
     const auto waited = [&] {
         return std::get<double>(log.rows("arrivals")[0].find("waited_s_by_rank")->value);

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/prng.h"
 #include "base/text.h"
+#include "lab/check/pair_blocks.h"
 #include "lab/check/prove.h"
 #include "lab/explain/scenario.h"
 #include "plan/algo/plan.h"
@@ -18,6 +20,8 @@ namespace {
 constexpr uint32_t kRootsAllMax = 4;
 // Cuts the longest vector below into 5 lanes.
 constexpr uint64_t kSegmentBytes = 256;
+// Cuts the longest block below into 3 pieces.
+constexpr uint64_t kPieceBytes = 8;
 
 std::set<uint32_t> roots_of(tutti_collective collective, uint32_t ranks) {
     if (!has_root(collective)) return {0};
@@ -49,6 +53,12 @@ std::vector<algo::Tuning> tunings_of(const algo::Algorithm& algorithm, const sch
         tunings.emplace_back();
         tunings.back().fan_in = 3;
     }
+    const bool has_slots = is_reduction(shape.collective) || has_lengths(shape.collective);
+    if (algorithm.has_pieces && !is_vector(shape.collective) && has_slots &&
+        shape.bytes > kPieceBytes) {
+        tunings.emplace_back();
+        tunings.back().segment_bytes = kPieceBytes;
+    }
     if (is_vector(shape.collective) && shape.bytes > 2 * kSegmentBytes) {
         tunings.emplace_back();
         tunings.back().segment_bytes = kSegmentBytes;
@@ -56,6 +66,43 @@ std::vector<algo::Tuning> tunings_of(const algo::Algorithm& algorithm, const sch
         if (has_node_level) tunings.back().leaders = 2;
     }
     return tunings;
+}
+
+std::vector<PairPattern> patterns_of(const sched::Shape& shape) {
+    if (!has_private_lengths(shape.collective) || shape.bytes <= 1) return {PairPattern::kEqual};
+    return {PairPattern::kEqual, PairPattern::kRandom, PairPattern::kLongRow, PairPattern::kNothing};
+}
+
+uint64_t length_of(PairPattern pattern, sched::Rank from, const sched::Shape& shape, Prng& prng) {
+    switch (pattern) {
+        case PairPattern::kEqual:
+            return shape.bytes;
+        case PairPattern::kRandom:
+            return prng.below(3) == 0 ? 0 : prng.below(2 * shape.bytes + 1);
+        case PairPattern::kLongRow:
+            return from == shape.ranks / 2 ? 100 * shape.bytes : shape.bytes;
+        case PairPattern::kNothing:
+            break;
+    }
+    return 0;
+}
+
+// Blocks of a buffer stand in any order, with gaps.
+PairBlocks blocks_of(const Case& one) {
+    Prng prng(one.shape.ranks + uint64_t{one.shape.root} * 64);
+    std::vector<uint64_t> bytes;
+    for (sched::Rank from = 0; from < one.shape.ranks; ++from) {
+        for (sched::Rank to = 0; to < one.shape.ranks; ++to) {
+            bytes.push_back(length_of(one.pairs, from, one.shape, prng));
+        }
+    }
+    return {one.shape.collective, one.shape.root, one.shape.ranks, bytes, 1 + prng.below(1000)};
+}
+
+std::string_view pattern_text(PairPattern pattern) {
+    constexpr std::string_view kTexts[] = {"", ", blocks of random lengths",
+                                           ", blocks of one rank longer", ", blocks empty"};
+    return kTexts[static_cast<size_t>(pattern)];
 }
 
 }  // namespace
@@ -82,12 +129,23 @@ std::vector<Case> cases_of(const algo::Algorithm& algorithm, const topo::Placeme
     shape.collective = algorithm.collective;
     shape.ranks = placement.ranks();
     shape.has_multicast = true;  // for the algorithms that need it; the others do not look
-    const auto add = [&] {
+    const auto add_pattern = [&](LengthPattern pattern) {
+        const sched::OwnLengths lengths =
+            lengths_of(pattern, shape.ranks, shape.bytes, shape.element_bytes);
+        shape.lengths = lengths.view();
         for (const algo::Tuning& tuning : tunings_of(algorithm, shape, placement)) {
-            if (algo::plan_obstacle(algorithm, shape, placement, tuning).empty()) {
-                cases.push_back({shape, tuning});
+            if (!algo::plan_obstacle(algorithm, shape, placement, tuning).empty()) continue;
+            for (const PairPattern pairs : patterns_of(shape)) {
+                cases.push_back({shape, tuning, pattern, lengths, pairs});
             }
         }
+        shape.lengths = {};
+    };
+    const auto add = [&] {
+        add_pattern(LengthPattern::kEqual);
+        if (!has_patterns(algorithm.collective) || shape.bytes == 0) return;
+        add_pattern(LengthPattern::kRagged);
+        add_pattern(LengthPattern::kOneLong);
     };
     for (const uint32_t root : roots_of(algorithm.collective, shape.ranks)) {
         shape.root = root;
@@ -111,6 +169,11 @@ std::string case_text(const algo::Algorithm& algorithm, const Site& site, const 
     if (site.is_round_robin) text += ", round-robin";
     if (has_root(algorithm.collective)) text += fmt::format(", root {}", one.shape.root);
     if (algorithm.collective != TUTTI_BARRIER) text += ", " + format_bytes(one.shape.bytes);
+    if (one.pattern != LengthPattern::kEqual) {
+        text += fmt::format(" at most, lengths {}",
+                            kLengthPatternNames[static_cast<size_t>(one.pattern)]);
+    }
+    text += pattern_text(one.pairs);
     if (!one.shape.is_commutative) text += ", not commutative";
     const std::string tuning = explain::tuning_text(algorithm, one.tuning, one.shape.bytes);
     return tuning.empty() ? text : text + ", " + tuning;
@@ -119,7 +182,11 @@ std::string case_text(const algo::Algorithm& algorithm, const Site& site, const 
 std::vector<std::string> prove(const algo::Algorithm& algorithm, const topo::Placement& placement,
                                const Case& one) {
     const algo::Programs programs = algo::make_plans(algorithm, one.shape, placement, one.tuning);
-    return prove(one.shape, placement, programs).lines;
+    if (!has_private_lengths(one.shape.collective)) {
+        return prove(one.shape, placement, programs).lines;
+    }
+    const PairBlocks blocks = blocks_of(one);
+    return prove(one.shape, placement, programs, {}, &blocks).lines;
 }
 
 }  // namespace tutti::check

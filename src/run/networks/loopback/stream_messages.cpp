@@ -128,16 +128,16 @@ void StreamMessages::recv(Rank rank, const MessageId& id, std::byte* data, size_
     for (size_t i = 0; i < peer.unexpected.size(); ++i) {
         Unexpected& one = peer.unexpected[i];
         if (one.is_free || !one.header.is_named_as(wanted)) continue;
-        if (!compare(peer, one.header, wanted)) return;
+        if (!compare(peer, one.header, wanted, id.may_be_short)) return;
         if (!one.is_whole) break;  // the rest goes to its memory, see end_body()
-        if (bytes > 0) std::memcpy(data, one.bytes.data(), bytes);
+        if (one.header.bytes > 0) std::memcpy(data, one.bytes.data(), one.header.bytes);
         one.is_free = true;
         ticket.state = State::kDone;
         return;
     }
     if (peer.is_gone) return fail(Cause::kGone, peer);
     try {
-        peer.posted.push_back({wanted, data, &ticket});
+        peer.posted.push_back({wanted, data, &ticket, id.may_be_short});
     } catch (const std::bad_alloc&) {
         return fail(Cause::kMemory, peer);
     }
@@ -145,10 +145,12 @@ void StreamMessages::recv(Rank rank, const MessageId& id, std::byte* data, size_
 }
 
 // False where these are of ranks that disagree.
-bool StreamMessages::compare(Peer& peer, const Header& came, const Header& wanted) {
+bool StreamMessages::compare(Peer& peer, const Header& came, const Header& wanted,
+                             bool may_be_short) {
     const bool is_same =
         came.word_call == wanted.word_call && came.word_before == wanted.word_before;
-    if (is_same && came.bytes == wanted.bytes) return true;
+    const bool fits = may_be_short ? came.bytes <= wanted.bytes : came.bytes == wanted.bytes;
+    if (is_same && fits) return true;
     if (cause_ != Cause::kNone) return false;
     disagreement_.is_there = true;
     disagreement_.has_word = !is_same;
@@ -165,8 +167,9 @@ bool StreamMessages::begin_body(Peer& peer) {
     if (peer.header.bytes > transport::kMessageBytesMax) return false;  // no message of ours
     if (is_closing_) return true;
     for (size_t i = 0; i < peer.posted.size(); ++i) {
-        if (!peer.posted[i].header.is_named_as(peer.header)) continue;
-        if (compare(peer, peer.header, peer.posted[i].header)) peer.posted_at = i;
+        const Posted& one = peer.posted[i];
+        if (!one.header.is_named_as(peer.header)) continue;
+        if (compare(peer, peer.header, one.header, one.may_be_short)) peer.posted_at = i;
         return true;
     }
     size_t best = kNobody;

@@ -68,6 +68,7 @@ class StreamMessages final : public transport::Transport {
         Header header;
         std::byte* data = nullptr;
         Ticket* ticket = nullptr;
+        bool may_be_short = false;  // see MessageId
     };
     // Of a message that nobody has asked for: kept for the next one when it is free.
     struct Unexpected {
@@ -102,7 +103,7 @@ class StreamMessages final : public transport::Transport {
     ssize_t read_into(Peer& peer, std::byte* data, size_t bytes);
     bool begin_body(Peer& peer);
     void end_body(Peer& peer);
-    bool compare(Peer& peer, const Header& came, const Header& wanted);
+    bool compare(Peer& peer, const Header& came, const Header& wanted, bool may_be_short);
     void fail(Cause cause, const Peer& peer);
     void lose(Peer& peer);
 

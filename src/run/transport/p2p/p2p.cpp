@@ -35,9 +35,10 @@ void P2p::begin(Ticket& ticket, int outcome, Failure what, Rank peer, size_t byt
     ticket.state = outcome == 0 ? State::kPending : fail(what, outcome, peer, bytes);
 }
 
-// How ranks go on after a failure is no part of a call.
+// How ranks go on after a failure is no part of a call. A message that may be shorter than its
+// receive goes as long ones do, so that the two meet.
 bool P2p::is_worded(const MessageId& id, size_t bytes) {
-    return bytes <= kWordedBytesMax && id.slot != kRecoverySlot;
+    return bytes <= kWordedBytesMax && id.slot != kRecoverySlot && !id.may_be_short;
 }
 
 uint32_t P2p::tag_of(const MessageId& id, size_t bytes) const {
@@ -97,6 +98,7 @@ void P2p::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Ti
     ticket.parcel = nullptr;
     ticket.state = State::kFailed;
     if (failure_ != Failure::kNone) return;
+    ticket.may_be_short = id.may_be_short;
     const uint32_t tag = tag_of(id, bytes);
     if (!unexpected_.empty() && take_unexpected(peer, tag, id.word, data, bytes, ticket)) return;
     size_t room = bytes;
@@ -147,7 +149,9 @@ State P2p::receive_parcel(Ticket& ticket, bool is_known, size_t bytes) {
 
 State P2p::received(Ticket& ticket, bool is_known, size_t bytes) {
     if (ticket.parcel) return receive_parcel(ticket, is_known, bytes);
-    return !is_known || bytes == ticket.bytes ? State::kDone : wrong_size(ticket, bytes);
+    const bool fits =
+        !is_known || (ticket.may_be_short ? bytes <= ticket.bytes : bytes == ticket.bytes);
+    return fits ? State::kDone : wrong_size(ticket, bytes);
 }
 
 State P2p::test(Ticket& ticket) {

@@ -5,7 +5,8 @@
 // Messages show whether their ranks run the same call. A short one goes through memory of this
 // transport, with the call's word behind it. All short ones of a slot have one tag, so that words
 // of different calls meet and are compared. A long one is sent without a copy, with a tag by the
-// kind of its call. It meets its own kind only, and then lengths are compared.
+// kind of its call. It meets its own kind only, and then lengths are compared. So does one that may
+// be shorter than its receive, however short it is.
 #pragma once
 
 #include <array>

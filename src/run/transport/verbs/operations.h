@@ -62,6 +62,7 @@ struct Operation {
     bool is_begun = false;
     bool is_given_up = false;
     bool is_counted = false;
+    bool may_be_short = false;  // of a receive, see MessageId
     Direct direct = Direct::kNo;
     Exposures::Lease lease;                        // its memory, while it is registered
     Offer offer;                                   // that a send has got

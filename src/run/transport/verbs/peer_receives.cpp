@@ -114,6 +114,10 @@ bool PeerReceives::agrees(uint32_t stream, Operation& operation, const CallWord&
     const bool is_word = stream == kRecoverySlot ||
                          (word.call == operation.word.call && word.before == operation.word.before);
     if (is_word && bytes == operation.bytes) return true;
+    if (is_word && bytes < operation.bytes && operation.may_be_short) {
+        operation.bytes = bytes;
+        return true;
+    }
     if (is_word) {
         team_.failure.note_size(peer_, bytes, operation.bytes);
     } else {

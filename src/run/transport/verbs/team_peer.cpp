@@ -27,6 +27,7 @@ Operation* TeamPeer::begin(bool is_send, const MessageId& id, size_t bytes, Tick
     operation->ticket = &ticket;
     operation->bytes = bytes;
     operation->word = id.word;
+    operation->may_be_short = id.may_be_short;
     operation->is_counted = id.is_counted && bytes == 0 && is_counted();
     ticket.number = uint64_t{index_} * kSlotsMax + id.slot;
     ticket.handle = nullptr;

@@ -128,6 +128,7 @@ class Job {
     }
 
     void run(const Batch& batch) {
+        batch_ = batch;
         for (uint32_t r = 0; r < size_; ++r) fill(batch, {r, size_}, ranks_[r].view);
         stamps_ = !uses_each_once(batch, ranks_[0].view);
         for (uint64_t i = 0; i < batch.calls; ++i) call(batch.first_call + i);
@@ -161,17 +162,17 @@ class Job {
             for (Rank& rank : ranks_) rank.recv[k] = source;
             return;
         }
-        if (collective_ == TUTTI_SCATTER) {
+        if (collective_ == TUTTI_SCATTER || collective_ == TUTTI_SCATTERV) {
             auto& source = ranks_[root].send[k];
             for (uint32_t r = 0; r < size_; ++r) {
                 put_stamp(source[r * elements_], number, root, r);
-                std::copy_n(source.begin() + static_cast<long>(r * elements_), elements_,
-                            ranks_[r].recv[k].begin());
+                std::copy_n(source.begin() + static_cast<long>(r * elements_),
+                            block_elements(batch_, root, r), ranks_[r].recv[k].begin());
             }
             return;
         }
-        if (collective_ == TUTTI_REDUCE_SCATTER_BLOCK) return reduce_scatter(number);
-        if (collective_ == TUTTI_ALLTOALL) return alltoall(number);
+        if (is_reduction(collective_) && has_blocks(collective_)) return reduce_scatter(number);
+        if (is_between_all(collective_)) return alltoall(number);
         if (collective_ == TUTTI_SCAN || collective_ == TUTTI_EXSCAN) return scan(number);
         std::vector<double> sum(elements_, 0);
         std::vector<double> blocks;
@@ -182,7 +183,7 @@ class Job {
             blocks.insert(blocks.end(), send.begin(), send.end());
         }
         const bool reduces = collective_ == TUTTI_REDUCE || collective_ == TUTTI_ALLREDUCE;
-        const bool rooted = collective_ == TUTTI_REDUCE || collective_ == TUTTI_GATHER;
+        const bool rooted = has_root(collective_);
         for (uint32_t r = 0; r < size_; ++r) {
             if (!rooted || r == root) ranks_[r].recv[k] = reduces ? sum : blocks;
         }
@@ -193,12 +194,14 @@ class Job {
         std::vector<double> sum(size_ * elements_, 0);
         for (uint32_t from = 0; from < size_; ++from) {
             auto& send = ranks_[from].send[k];
-            for (uint32_t r = 0; r < size_; ++r) put_stamp(send[r * elements_], number, from, r);
+            for (uint32_t r = 0; r < size_; ++r) {
+                put_stamp(send[input_offset(batch_, r)], number, from, r);
+            }
             for (uint64_t j = 0; j < sum.size(); ++j) sum[j] += send[j];
         }
         for (uint32_t r = 0; r < size_; ++r) {
-            std::copy_n(sum.begin() + static_cast<long>(r * elements_), elements_,
-                        ranks_[r].recv[k].begin());
+            std::copy_n(sum.begin() + static_cast<long>(input_offset(batch_, r)),
+                        block_elements(batch_, 0, r), ranks_[r].recv[k].begin());
         }
     }
 
@@ -208,7 +211,8 @@ class Job {
             auto& send = ranks_[from].send[k];
             for (uint32_t to = 0; to < size_; ++to) {
                 put_stamp(send[to * elements_], number, from, to);
-                std::copy_n(send.begin() + static_cast<long>(to * elements_), elements_,
+                std::copy_n(send.begin() + static_cast<long>(to * elements_),
+                            block_elements(batch_, from, to),
                             ranks_[to].recv[k].begin() + static_cast<long>(from * elements_));
             }
         }
@@ -232,6 +236,7 @@ class Job {
     uint32_t size_;
     uint32_t buffers_;
     bool stamps_ = false;
+    Batch batch_{};
     std::vector<Rank> ranks_;
 };
 
@@ -244,7 +249,13 @@ constexpr tutti_collective kWithData[] = {TUTTI_BCAST,
                                           TUTTI_REDUCE_SCATTER_BLOCK,
                                           TUTTI_ALLTOALL,
                                           TUTTI_SCAN,
-                                          TUTTI_EXSCAN};
+                                          TUTTI_EXSCAN,
+                                          TUTTI_GATHERV,
+                                          TUTTI_SCATTERV,
+                                          TUTTI_ALLGATHERV,
+                                          TUTTI_ALLTOALLV,
+                                          TUTTI_ALLTOALLW,
+                                          TUTTI_REDUCE_SCATTER};
 
 // Batches that use some buffers once, all of them, and some again.
 void expect_right(tutti_collective collective, uint64_t elements, uint32_t size, uint32_t buffers) {
@@ -271,6 +282,40 @@ TEST(BenchPattern, AcceptsRightResults) {
             }
         }
     }
+}
+
+// Of a block in a place for the longest only its own elements are looked at.
+TEST(BenchPattern, RaggedBlocksHaveFourLengths) {
+    constexpr uint32_t kSize = 5;
+    constexpr uint64_t kElements = 33;
+    for (const tutti_collective collective : kWithData) {
+        SCOPED_TRACE(collective_name(collective));
+        Job job(collective, kElements, kSize);
+        Batch batch{collective, kElements, 11, 7, 1};  // root 2, buffer 3
+        batch.is_ragged = true;
+        job.run(batch);
+        for (uint32_t rank = 0; rank < kSize; ++rank) {
+            if (collective == TUTTI_EXSCAN && rank == 0) continue;
+            EXPECT_FALSE(job.look(batch, rank)) << rank;
+            job.recv(rank, 3)[1] += 1;
+            const bool has_result = !has_root(collective) || rank == 2 || !has_blocks(collective) ||
+                                    collective == TUTTI_SCATTER || collective == TUTTI_SCATTERV;
+            if (collective == TUTTI_REDUCE && rank != 2) continue;
+            EXPECT_EQ(job.look(batch, rank).has_value(), has_result) << rank;
+        }
+    }
+    Batch batch{TUTTI_ALLTOALLV, 8, 0, 0, 1};
+    EXPECT_EQ(block_elements(batch, 1, 2), 8u);
+    batch.is_ragged = true;
+    EXPECT_EQ(block_elements(batch, 0, 0), 2u);
+    EXPECT_EQ(block_elements(batch, 1, 2), 8u);
+    batch.elements = 1;
+    EXPECT_EQ(block_elements(batch, 0, 0), 1u);
+    batch.collective = TUTTI_REDUCE_SCATTER;
+    batch.elements = 8;
+    EXPECT_EQ(input_offset(batch, 4), 20u);
+    batch.collective = TUTTI_ALLTOALL;
+    EXPECT_EQ(block_elements(batch, 0, 0), 8u);
 }
 
 TEST(BenchPattern, SeesEveryWrongElement) {

@@ -68,6 +68,37 @@ TEST(Check, ProvesSmallSchedules) {
               Lines{});
 }
 
+// Blocks of 8, 0 and 4 bytes; rank 2 is told by rank 0 alone.
+TEST(Check, ProvesBlocksOfAnyLengths) {
+    const sched::OwnLengths lengths(std::vector<uint64_t>{8, 0, 4});
+    Shape shape = shape_of(TUTTI_ALLGATHERV, 3, 8);
+    shape.lengths = lengths.view();
+    const std::string first =
+        "send 0 to 1 input[0+8]\nsend 0 to 2 input[0+8]\n"
+        "recv 0 from 2 output[8+4]\ncopy output[0+8] = input[0+8]\n";
+    const std::string middle = "recv 0 from 0 output[0+8]\nrecv 0 from 2 output[8+4]\n";
+    const auto last = [](const std::string& at) {
+        return "send 0 to 0 input[0+4]\nsend 0 to 1 input[0+4]\nrecv 0 from 0 output[0+8]\n"
+               "copy output[" +
+               at + "+4] = input[0+4]\n";
+    };
+    EXPECT_EQ(faults_of(shape, {1, 1, 1, 0}, {first, middle, last("8")}), Lines{});
+    expect_fault(faults_of(shape, {1, 1, 1, 0}, {first, middle, last("9")}),
+                 "a block reaches beyond its buffer of 12 bytes");
+    shape.collective = TUTTI_REDUCE_SCATTER;
+    const auto folded = [&](const std::string& from_middle) {
+        return faults_of(
+            shape, {1, 1, 2, 16},
+            {"send 0 to 2 input[8+4]\nrecv 0 from 1 scratch[0+8]\nrecv 0 from 2 scratch[8+8]\n"
+             "round 1\nreduce scratch[0+8] = input[0+8] op scratch[0+8]\n",
+             "send 0 to 0 input[0+8]\nsend 0 to 2 input[" + from_middle + "+4]\n",
+             "send 0 to 0 input[0+8]\nrecv 0 from 0 scratch[0+4]\nrecv 0 from 1 scratch[8+4]\n"
+             "round 1\nreduce output[0+4] = scratch[0+4] op scratch[8+4]\n"});
+    };
+    expect_fault(folded("8"), "bytes 0 to 7 of its output are never written");
+    expect_fault(folded("4"), "it folds byte");
+}
+
 TEST(Check, InPlaceIsProvedToo) {
     expect_fault(faults_of(shape_of(TUTTI_ALLREDUCE, 2, 8), {1, 1, 1, 8}, kAllreduce),
                  "in place: rank 0, lane 0, round 0: send 0 to 1 input[0+8]: nothing orders it and "

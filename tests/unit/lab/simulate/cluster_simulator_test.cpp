@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string>
+#include <vector>
 
 #include "lab/simulate/simulate.h"
 
@@ -51,6 +53,47 @@ TEST(Simulate, RingSendsEachBlockOnce) {
     for (uint32_t host = 0; host < 9; ++host) {
         EXPECT_EQ(result.value().link_bytes[2 * host], 8u * 5000);
         EXPECT_EQ(result.value().link_bytes[2 * host + 1], 8u * 5000);
+    }
+}
+
+// A ring's round takes as long as its longest block. In slots that block is a pipeline: m slots
+// pass p - 1 links in m + p - 2 steps, and the other ranks' short ones wait behind it.
+TEST(Simulate, OneLongBlockIsAPipeline) {
+    constexpr uint64_t kSlot = 10'000;
+    constexpr uint64_t kSlots = 40;
+    const Placement placement = Placement::blocks(9, 9);
+    std::vector<uint64_t> lengths(9, 0);
+    lengths[4] = kSlots * kSlot;
+    const sched::OwnLengths own(lengths);
+    const auto time_ns = [&](const char* name) {
+        auto request = request_of(TUTTI_ALLGATHERV, name, placement, kSlots * kSlot);
+        request.shape.lengths = own.view();
+        request.tuning.segment_bytes = name == std::string("ring") ? 0 : kSlot;
+        const auto result = run(request);
+        EXPECT_TRUE(result) << result.error().message;
+        return result ? result.value().time_ns : 0;
+    };
+    EXPECT_GE(time_ns("ring"), 8 * (kLatency + kSlots * kSlot));
+    EXPECT_LE(time_ns("pipelined_ring"), (kSlots + 8) * (kLatency + kSlot));
+}
+
+// Results are compared byte by byte.
+TEST(Simulate, BlocksOfAnyLengths) {
+    const Placement alone = Placement::blocks(13, 13);
+    const Placement shared = Placement::round_robin(13, 4);
+    std::vector<uint64_t> lengths;
+    for (uint64_t i = 0; i < 13; ++i) lengths.push_back(i % 4 * 1700);
+    const sched::OwnLengths own(lengths);
+    for (const algo::Algorithm& algorithm : algo::algorithms()) {
+        if (facts(algorithm.collective).lengths != Lengths::kKnownToAll) continue;
+        for (const Placement* placement : {&alone, &shared}) {
+            auto request = request_of(algorithm.collective, "", *placement, 3 * 1700);
+            request.algorithm = &algorithm;
+            request.shape.lengths = own.view();
+            request.shape.has_multicast = true;
+            const auto result = run(request);
+            EXPECT_TRUE(result) << algorithm.name << ": " << result.error().message;
+        }
     }
 }
 

@@ -112,7 +112,7 @@ TEST(Obstacles, MulticastNeedsARoute) {
         EXPECT_EQ(one.obstacle(shape), "") << one.name;
         there += one.has_multicast ? 1 : 0;
     }
-    EXPECT_EQ(there, 9U);
+    EXPECT_EQ(there, 10U);
 }
 
 TEST(Obstacles, SomeNeedReceivesThatCanBeGivenBack) {

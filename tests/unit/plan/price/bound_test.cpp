@@ -62,6 +62,22 @@ TEST(Bound, BetweenLeavesTheirLinksDo) {
     EXPECT_EQ(bound_ns(shape, placement, wide), kLatency + 2 * 3 * 1000);
 }
 
+// What a host has goes out, what the others have comes in; of partial results it is the reverse.
+TEST(Bound, CountsBlocksByTheirLengths) {
+    const Placement placement = Placement::blocks(4, 4);
+    const sched::OwnLengths lengths(std::vector<uint64_t>{1000, 0, 100, 200});
+    for (const auto collective : {TUTTI_ALLGATHERV, TUTTI_REDUCE_SCATTER}) {
+        sched::Shape shape = shape_of(collective, 4, 1000);
+        EXPECT_EQ(bound_ns(shape, placement, with_rates(Fabric::one_switch(4))), kLatency + 3000);
+        shape.lengths = lengths.view();
+        EXPECT_EQ(bound_ns(shape, placement, with_rates(Fabric::one_switch(4))), kLatency + 1300);
+        // Hosts 0 and 1 are on the first leaf.
+        const Fabric fabric = with_rates(Fabric::leaves(std::vector<uint32_t>{2, 2}));
+        EXPECT_EQ(bound_ns(shape, placement, fabric), 2 * kLatency + 10 * 1000);
+        EXPECT_EQ(least_load(shape, placement, fabric).bytes, 1000u);
+    }
+}
+
 // Each time that the order of ranks goes over a link and comes back, another fold has to.
 TEST(Bound, ScansCrossAsOftenAsTheOrderOfRanks) {
     const Fabric fabric = with_rates(Fabric::leaves(std::vector<uint32_t>{2, 2}));

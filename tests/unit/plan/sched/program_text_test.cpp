@@ -134,6 +134,32 @@ const std::string kHeader =
     "schedule 1\ncollective reduce\nranks 3\nroot 0\nbytes 8\nelement 8\nrank 1\nname a b\n"
     "lanes 2\nin_flight 1\nrounds 2\nscratch 0\n";
 
+std::string header_of(const std::string& collective, const std::string& bytes) {
+    return "schedule 1\ncollective " + collective + "\nranks 3\nroot 0\nbytes " + bytes +
+           "\nelement 1\nrank 1\nname a\nlanes 1\nin_flight 1\nrounds 0\nscratch 0\n";
+}
+
+TEST(Text, LengthsOfBlocksStandBehindTheLongest) {
+    const std::string text = header_of("allgatherv", "8 lengths 8 0 3");
+    const auto parsed = parse_program(text, "f");
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    const Shape& shape = parsed.value().shape;
+    EXPECT_EQ(shape.block_offset(2), 8u);
+    EXPECT_EQ(shape.all_blocks_bytes(), 11u);
+    EXPECT_EQ(print(*parsed.value().program, 1, shape), text);
+    const auto complaint = [](const std::string& collective, const std::string& bytes) {
+        const auto wrong = parse(header_of(collective, bytes), "f");
+        return wrong ? std::string() : wrong.error().message;
+    };
+    EXPECT_EQ(complaint("allgather", "8 lengths 8 0 3"),
+              "f:5:9: this collective has none that all ranks know");
+    EXPECT_EQ(complaint("allgatherv", "8 lengths 8 0"), "f:5:19: there is one for each rank");
+    EXPECT_EQ(complaint("reduce_scatter", "8 lengths 8 9 0"),
+              "f:5:19: the number is greater than 8");
+    EXPECT_EQ(complaint("reduce_scatter", "8 lengths 4 4 0"),
+              "f:5:21: the longest block has as many bytes as it says in front");
+}
+
 TEST(Text, CommentsAndBlanksAreFree) {
     const auto parsed = parse("# why\n" + kHeader +
                                   "\n\tlane 1 # the second\r\n round 0\n"

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "plan/algo/plan.h"
 #include "plan/select/parameter_presets.h"
@@ -113,6 +116,42 @@ TEST_F(ByPrice, NoneIsCheaper) {
     }
 }
 
+// As one long block among others alike, of sizes that many lengths share.
+TEST_F(ByPrice, BlocksThatDifferArePricedByTheLongest) {
+    const auto priced = [&](std::vector<uint64_t> lengths) {
+        const sched::OwnLengths own(lengths);
+        const sched::Shape shape = {.collective = TUTTI_ALLGATHERV,
+                                    .ranks = 4,
+                                    .bytes = std::ranges::max(lengths),
+                                    .lengths = own.view()};
+        return length_class(shape);
+    };
+    EXPECT_FALSE(priced({100, 90, 80, 50}).view().are_there()) << "about alike";
+    const sched::OwnLengths one = priced({5, 900, 0, 7});
+    ASSERT_TRUE(one.view().are_there());
+    EXPECT_EQ(one.view().bytes[0], 1024u);
+    for (const uint32_t i : {1u, 2u, 3u}) EXPECT_EQ(one.view().bytes[i], 4u);
+    EXPECT_EQ(priced({1000, 4, 4, 4}).view(), one.view());
+    EXPECT_EQ(priced({0, 0, 0, 1000}).view().bytes[3], 0u);
+}
+
+TEST_F(ByPrice, OneLongBlockIsAPipeline) {
+    std::vector<uint64_t> lengths(16, 0);
+    lengths[5] = 4u << 20;
+    const sched::OwnLengths own(lengths);
+    shape_ = {.collective = TUTTI_ALLGATHERV, .ranks = 16, .bytes = 4u << 20};
+    shape_.lengths = own.view();
+    const auto choice = choose("parameters = \"ethernet-10g\"\n");
+    ASSERT_TRUE(choice) << choice.error().message;
+    EXPECT_EQ(choice.value().algorithm->name, "pipelined_ring") << choice.value().reason;
+    const auto& ranking = prices_->of(shape_);
+    const auto ring = std::ranges::find(ranking.priced, std::string_view("ring"),
+                                        [](const Priced& one) { return one.algorithm->name; });
+    if (ring != ranking.priced.end()) {
+        EXPECT_GT(ring->ns, 5 * ranking.priced.front().ns);
+    }
+}
+
 TEST_F(ByPrice, BuiltInRulesComeBehind) {
     shape_.ranks = 16;
     prices_.emplace(placement_, cluster_of(placement_, find_preset("infiniband-100g")->parameters));
@@ -213,6 +252,15 @@ TEST_F(ByPrice, ASwitchAloneHasItsRates) {
     ASSERT_EQ(placement_.switches(), nullptr);
     const Cluster cluster = cluster_of(placement_, {});
     EXPECT_EQ(cluster.network.fabric.link_bits_per_s(0), 25'000'000u);
+}
+
+// Rules choose, since no price is of the lengths that a call will have.
+TEST_F(ByPrice, LengthsThatOnlyPairsKnowHaveNoPrice) {
+    for (const auto collective :
+         {TUTTI_GATHERV, TUTTI_SCATTERV, TUTTI_ALLTOALLV, TUTTI_ALLTOALLW}) {
+        shape_ = {.collective = collective, .ranks = placement_.ranks(), .bytes = 4096};
+        EXPECT_TRUE(by_price(shape_, placement_, cluster_).empty());
+    }
 }
 
 // By so few messages that it takes less than a millisecond: 0.1 to 0.2 us each.

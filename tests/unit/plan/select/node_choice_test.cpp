@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/settings.h"
 #include "plan/select/rules.h"
@@ -81,6 +82,21 @@ TEST_F(NodeChoiceTest, WhatWasForcedIsTakenBack) {
 
     ASSERT_TRUE(choice->force(shape_, on_node(), ""));
     EXPECT_FALSE(choice->is_about(TUTTI_ALLREDUCE, 8));
+}
+
+// The embedder's lengths are gone after the call (found by the address sanitizer).
+TEST_F(NodeChoiceTest, AnswersDoNotKeepTheLengthsOfACall) {
+    shape_.collective = call_.collective = TUTTI_ALLGATHERV;
+    shape_.element_bytes = 1;
+    const auto choice = NodeChoice::create_silent(grounds(), kRanks);
+    ASSERT_TRUE(choice->force(shape_, on_node(), "node"));
+    for (uint64_t turn = 0; turn < 3; ++turn) {
+        const std::vector<uint64_t> lengths = {8, turn, 0, 1};
+        shape_.lengths = {lengths.data(), kRanks, nullptr};
+        const auto said = choice->says(shape_, on_node());
+        ASSERT_TRUE(said) << said.error().message;
+        EXPECT_FALSE(said.value().is_host);
+    }
 }
 
 TEST_F(NodeChoiceTest, WhatIsRefusedChangesNothing) {

@@ -61,6 +61,32 @@ TEST_F(PlansTest, AreFoundAgain) {
     EXPECT_EQ(find(other), second);
 }
 
+// The embedder's lengths may be elsewhere in each call, and gone after it.
+TEST_F(PlansTest, OfBlocksThatDifferAreFoundByTheirLengths) {
+    rules_ = Rules::parse("[[rule]]\ncollective = \"allgatherv\"\nalgorithm = \"ring\"\n", "r.toml")
+                 .value();
+    auto shape = shape_of(TUTTI_ALLGATHERV, 4096);
+    std::vector<uint64_t> lengths = {4096, 0, 8, 1024};
+    shape.lengths = {lengths.data(), 4, nullptr};
+    const Plan* first = find(shape);
+    ASSERT_NE(first, nullptr) << message_;
+    const std::vector<uint64_t> same = lengths;
+    lengths[2] = 16;
+    const Plan* second = find(shape);
+    EXPECT_NE(second, first);
+    EXPECT_NE(first->shape.lengths.bytes, lengths.data());
+    auto again = shape;
+    again.lengths = {same.data(), 4, nullptr};
+    EXPECT_EQ(find(again), first);
+    EXPECT_EQ(first->shape.block_offset(3), 4104u);
+    sched::Round round;
+    first->program->read(0, 1, round);
+    ASSERT_GT(round.size(), 0u);
+    EXPECT_EQ(round[0].to, sched::output(4096 + 8 - 8, 8)) << "block 2";
+    shape.lengths = {};
+    EXPECT_NE(find(shape), first);
+}
+
 TEST_F(PlansTest, OfWhatIsForcedAreKeptApart) {
     const auto shape = shape_of(TUTTI_ALLREDUCE, 4096);
     const Plan* by_rules = find(shape);

@@ -438,6 +438,23 @@ TEST_F(Choosing, AlltoallOfRanksThatAreDealtToHosts) {
     }
 }
 
+// Only pairs of ranks know them: a shape may have some for a simulation, and a rule may ask for
+// some.
+TEST_F(Choosing, LengthsThatOnlyPairsKnowChooseNothing) {
+    rules_ = rules_of(
+        "[[rule]]\ncollective = [\"gatherv\", \"scatterv\", \"alltoallv\", \"alltoallw\"]\n"
+        "bytes = \"1..\"\nalgorithm = \"host\"\n");
+    for (const auto& [collective, algorithm] :
+         std::vector<std::pair<tutti_collective, std::string>>{{TUTTI_GATHERV, "direct"},
+                                                               {TUTTI_SCATTERV, "direct"},
+                                                               {TUTTI_ALLTOALLV, "linear"},
+                                                               {TUTTI_ALLTOALLW, "linear"}}) {
+        for (const uint64_t bytes : {uint64_t{0}, uint64_t{8}, uint64_t{1} << 20}) {
+            EXPECT_EQ(name(choose(shape_of(collective, bytes, 8))), algorithm);
+        }
+    }
+}
+
 // Whatever is called, the built-in rules have an answer that runs without a host MPI.
 TEST_F(Choosing, TheBuiltInRulesKnowEveryCall) {
     for (uint32_t one = 0; one < TUTTI_COLLECTIVE_COUNT; ++one) {

@@ -153,7 +153,7 @@ TEST(Follow, OnlyIntegersAreExact) {
         call.dtype = dtype;
         call.op = op;
         engine::Request request;
-        EXPECT_EQ(engine::describe(call, kRanks, node::Isa::kBaseline, request), TUTTI_OK);
+        EXPECT_EQ(engine::describe(call, {0, kRanks}, node::Isa::kBaseline, request), TUTTI_OK);
         return engine::kind_of(request).is_exact;
     };
     EXPECT_TRUE(is_exact(TUTTI_INT32, TUTTI_SUM));

@@ -160,6 +160,8 @@ TEST(ExecutorCost, CallsAllocateNothing) {
             std::make_unique<exec::Executor>(&nodes[rank], ends[rank], &routes.back()));
     }
     uint32_t call = 0;
+    const uint64_t lengths[4] = {1500, 1500, 1500, 1500};
+    const uint64_t offsets[4] = {0, 2000, 4000, 6000};
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         sched::Shape shape;
         shape.collective = algorithm.collective;
@@ -184,6 +186,9 @@ TEST(ExecutorCost, CallsAllocateNothing) {
         for (int turn = 0; turn < 3; ++turn) {
             ++call;
             for (uint32_t rank = 0; rank < 4; ++rank) {
+                if (has_private_lengths(algorithm.collective)) {
+                    programs[rank]->set_blocks({lengths, offsets, lengths, offsets, 1500});
+                }
                 executors[rank]->start(*programs[rank], call,
                                        {bytes_of(in[rank]), bytes_of(out[rank]), reducer});
             }

@@ -24,7 +24,7 @@ struct OneCall {
         EXPECT_TRUE(call.buffers.reserve(lanes, extent.scratch_bytes, 1u << 20));
     }
     void start(const exec::Arguments& arguments = {}) {
-        call.start(1, {});
+        call.start(1, {}, false);
         call.slots.start(program);
         call.buffers.start(arguments, call.slots.lanes_in_flight(), program.extent().scratch_bytes);
         for (uint32_t i = 0; i < call.slots.lanes_in_flight(); ++i) {

@@ -86,6 +86,11 @@ TEST(NodeAlgorithms, HaveNames) {
     EXPECT_EQ(names(TUTTI_ALLTOALL), " small pipeline single");
     EXPECT_EQ(names(TUTTI_SCAN), " small chain");
     EXPECT_EQ(names(TUTTI_EXSCAN), " small chain");
+    for (const auto one : {TUTTI_GATHERV, TUTTI_SCATTERV, TUTTI_ALLTOALLV, TUTTI_ALLTOALLW}) {
+        EXPECT_EQ(names(one), " blocks");
+    }
+    EXPECT_EQ(names(TUTTI_ALLGATHERV), " small pipeline");
+    EXPECT_EQ(names(TUTTI_REDUCE_SCATTER), " small split");
     for (int i = 0; i < TUTTI_COLLECTIVE_COUNT; ++i) {
         const auto collective = static_cast<tutti_collective>(i);
         for (const Algorithm* one : algorithms(collective)) {
@@ -124,6 +129,20 @@ TEST(NodeAlgorithms, AreChosenBySizeAndTeam) {
         EXPECT_EQ(chosen_name(one, 1032), "chain");
     }
     EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 8, {.ranks = 1}), "alone");
+    EXPECT_EQ(chosen_name(TUTTI_ALLGATHERV, 1024, {.is_flat = false}), "small");
+    EXPECT_EQ(chosen_name(TUTTI_ALLGATHERV, 1025), "pipeline");
+    for (const size_t bytes : {0, 8, 1 << 20}) {
+        EXPECT_EQ(chosen_name(TUTTI_ALLTOALLV, bytes), "blocks");
+    }
+    // One slot holds all blocks, whatever the longest is.
+    const uint64_t bytes[] = {1000, 0, 24, 0}, offsets[] = {0, 1000, 1000, 1024};
+    const uint64_t more[] = {1000, 0, 24, 8};
+    for (const auto& [lengths, name] : {std::pair(bytes, "small"), {more, "split"}}) {
+        Call call = call_of(TUTTI_REDUCE_SCATTER, 1000);
+        const tutti_blocks blocks{lengths, offsets, nullptr, nullptr};
+        call.blocks = &blocks;
+        EXPECT_STREQ(chosen(team_of({}), call).name, name);
+    }
 }
 
 // Another meeting costs less than that all read all, where nobody waits for a processor.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/collectives.h"
 #include "lab/simulate/node_simulator.h"
 #include "run/node/cost.h"
 #include "run/node/detail.h"
@@ -42,7 +43,8 @@ uint64_t written_by(const Slice& slice, Rank rank, const Call& call) {
         payload_in_slot(slice.up_slot(rank, slice.geometry.slot_place(1))) +
         payload_in_slot(slice.down_slot(rank, slice.geometry.slot_place(1))) +
         payload_in(slice.chunk(rank, 0), slice.geometry.chunk_count * slice.geometry.chunk_bytes);
-    if (call.collective == TUTTI_SCATTER && rank == call.root) {
+    const bool is_scatter = facts(call.collective).marked_by == MarkedBy::kRecv;
+    if (is_scatter && rank == call.root) {
         for (Rank other = 0; other < slice.geometry.ranks; ++other) {
             bytes += payload_in_slot(slice.inbox_slot(other, slice.geometry.slot_place(1), rank));
         }
@@ -61,6 +63,34 @@ uint64_t written_again(const Team& team, const Op& op) {
     return bytes;
 }
 
+// Of a vector form: blocks of `call.bytes` and, from every second rank on, shorter ones.
+struct Lengths {
+    void add_to(Call& call, Rank rank, Rank ranks) {
+        const bool is_between_all = tutti::is_between_all(call.collective);
+        const auto length = [&](Rank from, Rank to) {
+            return call.bytes / (1 + (is_between_all ? from + to : std::max(from, to)) % 3);
+        };
+        // Known to all are those of givers, or of takers.
+        const bool folds = is_reduction(call.collective);
+        const bool is_all = facts(call.collective).lengths == tutti::Lengths::kKnownToAll;
+        uint64_t send_end = 0, recv_end = 0;
+        for (Rank other = 0; other < ranks; ++other) {
+            send_bytes.push_back(length(is_all ? 0 : rank, other));
+            recv_bytes.push_back(length(other, is_all ? 0 : rank));
+            send_offsets.push_back(send_end);
+            recv_offsets.push_back(recv_end);
+            send_end += send_bytes.back();
+            recv_end += recv_bytes.back();
+        }
+        blocks = {send_bytes.data(), send_offsets.data(), recv_bytes.data(), recv_offsets.data()};
+        call.blocks = &blocks;
+        call.own_bytes = is_all ? (folds ? send_bytes : recv_bytes)[rank] : length(rank, call.root);
+        if (has_private_lengths(call.collective)) call.bytes = 0;
+    }
+    std::vector<uint64_t> send_bytes, send_offsets, recv_bytes, recv_offsets;
+    tutti_blocks blocks{};
+};
+
 class NodeCost : public testing::Test {
   protected:
     // Runs one call on new memory and compares; by the one that is named for it, if any is.
@@ -75,6 +105,7 @@ class NodeCost : public testing::Test {
         std::vector<std::byte> send(shape.ranks * bytes, std::byte{0x5a});
         std::vector<std::byte> recv(shape.ranks * shape.ranks * bytes, std::byte{0x5a});
         std::vector<Call> calls(shape.ranks);
+        std::vector<Lengths> lengths(shape.ranks);
         for (Rank rank = 0; rank < shape.ranks; ++rank) {
             Call& call = calls[rank];
             call.collective = collective;
@@ -83,6 +114,7 @@ class NodeCost : public testing::Test {
             call.send = collective == TUTTI_BCAST ? nullptr : send.data();
             call.recv = recv.data() + rank * shape.ranks * bytes;
             call.reducer = {or_bytes, nullptr, nullptr, 1};
+            if (has_lengths(collective)) lengths[rank].add_to(call, rank, shape.ranks);
             simulator.add_call(rank, call);
         }
         ASSERT_TRUE(simulator.run());

@@ -169,6 +169,31 @@ TEST_F(Words, LongMessagesOfOneKindAreCompared) {
     EXPECT_EQ(receiver_.error(), "rank 0 sent 265 bytes, not 266");
 }
 
+// Whatever their lengths are, they meet.
+TEST_F(Words, FewerThanThereIsRoomForWhereThatMayBe) {
+    MessageId id = id_of({5, 6, 7});
+    id.may_be_short = true;
+    const std::vector<std::byte> in(2 * kLong, std::byte{7});
+    for (const size_t sent : {size_t{1}, size_t{8}, kLong, 2 * kLong}) {
+        for (const size_t room : {size_t{8}, kLong, kLong + 1}) {
+            Ticket send, recv;
+            std::vector<std::byte> out(2 * kLong, std::byte{0});
+            P2p receiver{mailbox_.callbacks(1), 100, {}, 30};
+            sender_.send(1, id, in.data(), sent, send);
+            receiver.recv(0, id, out.data(), room, recv);
+            const State state = receiver.test(recv);
+            EXPECT_EQ(sender_.test(send), State::kDone);
+            SCOPED_TRACE(testing::Message() << sent << " to " << room);
+            EXPECT_EQ(state, sent <= room ? State::kDone : State::kFailed);
+            EXPECT_EQ(std::count(out.begin(), out.end(), std::byte{7}),
+                      static_cast<ptrdiff_t>(sent <= room ? sent : 0));
+            if (sent <= room) continue;
+            const std::string size = std::to_string(room);
+            EXPECT_EQ(receiver.error(), "rank 0 sent more than " + size + " bytes, not " + size);
+        }
+    }
+}
+
 TEST_F(Words, LongerThanThereIsRoomFor) {
     EXPECT_EQ(pass(kLong + 9, {5, 6, 7}, kLong, {5, 6, 7}), State::kFailed);
     EXPECT_EQ(receiver_.error(), "rank 0 sent more than 257 bytes, not 257");

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/node/vector_layout.h"
+
+#include "base/collectives.h"
+#include "run/node/detail.h"
+
+namespace tutti::node {
+
+// ---- blocks -------------------------------------------------------------------------------------
+
+namespace {
+
+// A call without lengths has equal blocks: costs are asked for such.
+const tutti_blocks& lengths_of(const Call& call) {
+    static constexpr tutti_blocks kEqual{};
+    return call.blocks ? *call.blocks : kEqual;
+}
+size_t own_bytes(const Call& call) { return call.blocks ? call.own_bytes : call.bytes; }
+
+// The block of `rank` in a buffer of many.
+template <class Block, class Byte>
+Block block_in(const Call& call, Byte* buffer, const uint64_t* bytes, const uint64_t* offsets,
+               Rank rank) {
+    const size_t length = bytes ? bytes[rank] : call.bytes;
+    if (length == 0) return {};
+    return {buffer ? buffer + (offsets ? offsets[rank] : rank * call.bytes) : nullptr, length};
+}
+
+}  // namespace
+
+GivenBlock given_to(const Team& team, const Op& op, Rank to) {
+    const Call& call = op.call;
+    const tutti_blocks& blocks = lengths_of(call);
+    switch (call.collective) {
+        case TUTTI_GATHERV:
+            return {call.send, to == call.root ? own_bytes(call) : 0};
+        case TUTTI_SCATTERV:
+            if (team.rank != call.root) return {};
+            break;
+        case TUTTI_ALLGATHERV: {
+            if (call.send) return {call.send, own_bytes(call)};
+            const auto own = block_in<TakenBlock>(call, call.recv, blocks.recv_bytes,
+                                                  blocks.recv_offsets, team.rank);
+            return {own.data, own.bytes};
+        }
+        default:
+            break;
+    }
+    return block_in<GivenBlock>(call, call.send, blocks.send_bytes, blocks.send_offsets, to);
+}
+
+TakenBlock taken_from(const Team& team, const Op& op, Rank from) {
+    const Call& call = op.call;
+    const tutti_blocks& blocks = lengths_of(call);
+    if (call.collective == TUTTI_SCATTERV) {
+        return {call.recv, from == call.root ? own_bytes(call) : 0};
+    }
+    if (call.collective == TUTTI_GATHERV && team.rank != call.root) return {};
+    return block_in<TakenBlock>(call, call.recv, blocks.recv_bytes, blocks.recv_offsets, from);
+}
+
+OwnBlock own_block(const Team& team, const Op& op) {
+    const Call& call = op.call;
+    const bool is_rooted = has_root(call.collective);
+    if ((is_rooted && team.rank != call.root) || !call.recv || !call.send) return {};
+    const TakenBlock taken = taken_from(team, op, team.rank);
+    const GivenBlock given = given_to(team, op, team.rank);
+    return {taken.data, given.data, std::min(taken.bytes, given.bytes)};
+}
+
+// ---- cells -------------------------------------------------------------------------------------
+
+BlockCells cells_of(const Team& team, const Op& op) {
+    const size_t most = team.slice.geometry.inline_max;
+    if (!is_each_for_each(op)) return {slot_lines(most), 1, most};
+    const size_t lines = slot_lines(most);
+    const size_t others = team.size - 1;
+    if (others <= lines) {
+        const size_t each = lines / others;
+        return {each, 1, std::min(each * kLinePayloadBytes, most)};
+    }
+    constexpr size_t kWord = 8;
+    const size_t per_line = (others + lines - 1) / lines;
+    const size_t room = kLinePayloadBytes / per_line;
+    return {1, per_line, room >= kWord ? room / kWord * kWord : room};
+}
+
+Slot cell_for(const Team& team, const Op& op, const BlockCells& cells, Rank giver, Rank taker) {
+    if (op.call.collective == TUTTI_SCATTERV) return team.slice.inbox_slot(taker, op.slot, giver);
+    Slot slot = team.slice.up_slot(giver, op.slot);
+    if (is_each_for_each(op)) slot.lines += cell_index(giver, taker) * cells.lines * kLineBytes;
+    return slot;
+}
+
+uint64_t cell_flag(const Op& op, const Slot& cell) {
+    // An alltoallv uses no spare lines.
+    std::byte* const begin = is_each_for_each(op) ? cell.lines : begin_of(cell, op.flag);
+    return line_flag(begin).load(std::memory_order_acquire);
+}
+
+// ---- pieces ------------------------------------------------------------------------------------
+
+size_t share_of_chunk(const Team& team, const Op& op) {
+    const size_t room = piece_room(team);
+    if (!has_block_each(op)) return room;
+    return std::max(room / (team.size - 1) / kLineBytes * kLineBytes, kLineBytes);
+}
+
+size_t piece_bytes(const Team& team, size_t share, size_t bytes) {
+    const size_t wanted =
+        std::max<size_t>(team.tuning.pieces.bytes_min,
+                         (bytes + team.tuning.pieces.count - 1) / team.tuning.pieces.count);
+    return std::min((wanted + kLineBytes - 1) / kLineBytes * kLineBytes, share);
+}
+
+uint64_t rounds_of(const Team& team, size_t share, size_t bytes) {
+    const size_t piece = piece_bytes(team, share, bytes);
+    return (bytes + piece - 1) / piece;
+}
+
+BlockPiece piece_in(const Team& team, const Op& op, size_t room, size_t bytes, uint64_t round) {
+    if (bytes <= room) return {};
+    const size_t each = piece_bytes(team, op.piece_bytes, bytes);
+    const size_t offset = std::min(round * each, bytes);
+    return {offset, std::min(each, bytes - offset)};
+}
+
+}  // namespace tutti::node

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Of a vector form: the blocks between two ranks, and where they stand in slots and chunks.
+// vector_blocks.cpp moves them. Inside node/ only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/collectives.h"
+#include "run/node/node_team.h"
+
+namespace tutti::node {
+
+// A rank gives each of the others a block of its own.
+inline bool has_block_each(const Op& op) { return is_dealt(op.call.collective); }
+// And each rank does.
+inline bool is_each_for_each(const Op& op) { return is_between_all(op.call.collective); }
+
+// No bytes: nothing is given, or taken. A call without lengths has equal blocks: so costs ask.
+struct GivenBlock {
+    const std::byte* data = nullptr;
+    size_t bytes = 0;
+};
+struct TakenBlock {
+    std::byte* data = nullptr;
+    size_t bytes = 0;
+};
+// By this rank to another one, or to itself.
+GivenBlock given_to(const Team& team, const Op& op, Rank to);
+TakenBlock taken_from(const Team& team, const Op& op, Rank from);
+
+// A block of this rank for itself; no bytes: there is none, or it is in its place already.
+struct OwnBlock {
+    std::byte* to = nullptr;
+    const std::byte* from = nullptr;
+    size_t bytes = 0;
+};
+OwnBlock own_block(const Team& team, const Op& op);
+
+// How a slot is cut: in whole lines, or several cells a line.
+struct BlockCells {
+    size_t lines = 1;     // of a cell
+    size_t per_line = 1;  // cells; more than 1: their flags have no length
+    size_t room = 0;      // bytes of a cell
+};
+BlockCells cells_of(const Team& team, const Op& op);
+inline bool is_short(const BlockCells& cells, size_t bytes) {
+    return bytes > 0 && bytes <= cells.room;
+}
+// Of `taker` in the slot, or in a chunk, of `giver`.
+inline size_t cell_index(Rank giver, Rank taker) { return taker < giver ? taker : taker - 1; }
+// Where a cell of whole lines is. In an allgatherv all take the same one.
+Slot cell_for(const Team& team, const Op& op, const BlockCells& cells, Rank giver, Rank taker);
+// Its flag, if it is written in this call; else anything.
+uint64_t cell_flag(const Op& op, const Slot& cell);
+
+// Of a chunk, for each taker.
+size_t share_of_chunk(const Team& team, const Op& op);
+// How a long block is cut: both ends know it by the length.
+size_t piece_bytes(const Team& team, size_t share, size_t bytes);
+uint64_t rounds_of(const Team& team, size_t share, size_t bytes);
+// The piece of a block longer than `room` in a round; no bytes: there is none.
+struct BlockPiece {
+    size_t offset = 0;
+    size_t bytes = 0;
+};
+BlockPiece piece_in(const Team& team, const Op& op, size_t room, size_t bytes, uint64_t round);
+
+}  // namespace tutti::node
