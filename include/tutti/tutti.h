@@ -301,7 +301,8 @@ TUTTI_API uint32_t tutti_team_size(const tutti_team* team);
 #define TUTTI_IN_PLACE ((void*)1)
 
 /* Of a vector form: the blocks of all ranks, by rank, in bytes; offsets from send or recv. The
- * arrays belong to the embedder until the call ends. Those of a side that holds one block, or that
+ * struct and its arrays stay as they are until the call ends; of a request until its last start has
+ * completed. Those of a side that holds one block, or that
  * is not significant on this rank, are NULL:
  *   gatherv         recv at the root
  *   scatterv        send at the root

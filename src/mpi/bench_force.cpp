@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "mpi/comm_state.h"
 #include "mpi/front.h"
@@ -10,9 +11,23 @@
 namespace tutti::mpi {
 namespace {
 
+// Blocks as `tutti bench` has them: of one length.
+struct EqualBlocks {
+    EqualBlocks(uint32_t ranks, uint64_t each) : bytes(ranks, each), offsets(ranks) {
+        for (uint32_t rank = 0; rank < ranks; ++rank) offsets[rank] = rank * each;
+        blocks = {bytes.data(), offsets.data(), bytes.data(), offsets.data()};
+    }
+    EqualBlocks(const EqualBlocks&) = delete;
+    EqualBlocks& operator=(const EqualBlocks&) = delete;
+
+    std::vector<uint64_t> bytes, offsets;
+    tutti_blocks blocks{};
+};
+
 // What `tutti bench` will call: doubles, summed.
-tutti_call call_of(int collective, uint64_t bytes, uint32_t root) {
+tutti_call call_of(int collective, uint64_t bytes, uint32_t root, const EqualBlocks& blocks) {
     tutti_call call{};
+    call.blocks = &blocks.blocks;
     call.collective = static_cast<tutti_collective>(collective);
     call.root = root;
     call.bytes = bytes;
@@ -34,12 +49,13 @@ extern "C" int tutti_bench_force(uintptr_t comm, int collective, uint64_t bytes,
         std::strncpy(message, state != nullptr ? state->why : "Tutti is off", message_bytes - 1);
         return 1;
     }
-    const tutti_call call = call_of(collective, bytes, 0);
+    const EqualBlocks blocks(state->size, bytes);
+    const tutti_call call = call_of(collective, bytes, 0, blocks);
     if (tutti_team_force(state->team, &call, algorithm, message, message_bytes) != TUTTI_OK) {
         return 1;
     }
     for (uint32_t root = 1; root < std::min(state->size, kRootsMax); ++root) {
-        const tutti_call next = call_of(collective, bytes, root);
+        const tutti_call next = call_of(collective, bytes, root, blocks);
         tutti_algorithm(state->team, &next);
     }
     return 0;

@@ -38,8 +38,7 @@ bool RankBlocks::set_one(const VectorSide& side) {
 
 bool RankBlocks::set_each(const VectorSide& side, uint32_t ranks) {
     side_ = &side;
-    if (side.counts == nullptr || side.offsets == nullptr || is_in_place(side.buffer)) return false;
-    if (!make_arrays(ranks)) return false;
+    if (side.counts == nullptr || is_in_place(side.buffer) || !make_arrays(ranks)) return false;
     return side.types != nullptr ? set_typed() : set_alike();
 }
 
@@ -66,6 +65,17 @@ bool RankBlocks::add(uint32_t block, Count count, size_t size) {
            !__builtin_add_overflow(all_bytes_, bytes_[block], &all_bytes_);
 }
 
+namespace {
+
+// Whether bytes stand at no address, which hosts of some families reject. Displacements may be
+// absolute addresses, so that MPI_BOTTOM alone says nothing.
+bool is_null(intptr_t address, uint64_t offset) {
+    const bool is_nowhere = static_cast<uint64_t>(address) + offset == 0;
+    return is_nowhere && front.host.brand->rejects_null_buffers;
+}
+
+}  // namespace
+
 // Of one datatype. A block of no bytes may have any displacement.
 bool RankBlocks::set_alike() {
     const VectorSide& side = *side_;
@@ -78,16 +88,18 @@ bool RankBlocks::set_alike() {
         if (!add(i, count, info.size)) return false;
         offsets_[i] = 0;
         if (bytes_[i] == 0) continue;
+        if (side.offsets == nullptr) return false;
         // Without signs: a displacement of no memory at all is not looked at.
         offsets_[i] = static_cast<uint64_t>(side.offsets[i]) * static_cast<uint64_t>(info.extent) +
                       static_cast<uint64_t>(info.true_lb);
+        if (is_null(whole_.address, offsets_[i])) return false;
         longest = std::max(longest, count);
         lowest = std::min(lowest, static_cast<int64_t>(offsets_[i]));
     }
     whole_.bytes = all_bytes_;
     is_direct_ = info.contiguous(static_cast<uint64_t>(longest));
     set_base(whole_.address, lowest);
-    return whole_.has_memory();
+    return true;
 }
 
 // A datatype each, and displacements in bytes. That of a block of no elements is not looked at:
@@ -105,15 +117,18 @@ bool RankBlocks::set_typed() {
         bytes_[i] = offsets_[i] = 0;
         const Count count = side.counts[i];
         if (count == 0) continue;
-        if (!one.set(side.buffer, count, {handle_at(side.types, i)}) || !one.has_memory() ||
+        if (!one.set(side.buffer, count, {handle_at(side.types, i)}) ||
             !add(i, count, one.info->size)) {
             return false;
         }
+        if (bytes_[i] == 0) continue;
+        if (side.offsets == nullptr) return false;
         one.address += side.offsets[i];
         offsets_[i] =
             static_cast<uint64_t>(side.offsets[i]) + static_cast<uint64_t>(one.info->true_lb);
+        if (is_null(address, offsets_[i])) return false;
         is_direct_ = is_direct_ && one.contiguous(1);
-        if (bytes_[i] > 0) lowest = std::min(lowest, static_cast<int64_t>(offsets_[i]));
+        lowest = std::min(lowest, static_cast<int64_t>(offsets_[i]));
     }
     set_base(address, lowest);
     return true;

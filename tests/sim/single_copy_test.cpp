@@ -26,6 +26,8 @@ using Peers = std::shared_ptr<node::PeerMemory> (*)(node::Rank);
 
 constexpr tutti_collective kKinds[] = {TUTTI_BCAST,  TUTTI_REDUCE,  TUTTI_ALLREDUCE,
                                        TUTTI_GATHER, TUTTI_SCATTER, TUTTI_ALLGATHER};
+constexpr tutti_collective kVectorForms[] = {TUTTI_GATHERV, TUTTI_SCATTERV, TUTTI_ALLGATHERV,
+                                             TUTTI_ALLTOALLV};
 
 SimTeam single_team(uint32_t ranks, size_t chunk_bytes, Peers peers) {
     SimTeam team{.ranks = ranks, .chunk_bytes = chunk_bytes, .layout = {}};
@@ -35,9 +37,7 @@ SimTeam single_team(uint32_t ranks, size_t chunk_bytes, Peers peers) {
     return team;
 }
 
-uint32_t roots(tutti_collective kind, uint32_t ranks) {
-    return kind == TUTTI_ALLREDUCE || kind == TUTTI_ALLGATHER ? 1 : ranks;
-}
+uint32_t roots(tutti_collective kind, uint32_t ranks) { return has_root(kind) ? ranks : 1; }
 
 // The most that read one rank's memory at the same time.
 uint64_t readers_now(const node::Slice& slice) {
@@ -113,6 +113,40 @@ TEST(EveryInterleavingOfSingleCopy, LongCallsOfTwo) {
         team.tuning.pieces.count = 16;
         team.tuning.pieces.bytes_min = 128;
         explore_each(team, kBytes);
+    }
+}
+
+// Blocks of up to so many bytes, the shorter ones in cells and rings; a giver that withdraws writes
+// the others behind these.
+TEST(EveryInterleavingOfSingleCopy, OneVectorFormOfTwo) {
+    for (const Peers peers : {all_read, rank_0_cannot_read, rank_1_cannot_read}) {
+        for (const size_t chunk : {128, 1024}) {
+            SimTeam team = single_team(2, chunk, peers);
+            team.tuning.pieces.bytes_min = 512;
+            for (const tutti_collective kind : kVectorForms) {
+                for (uint32_t root = 0; root < roots(kind, 2); ++root) {
+                    for (uint64_t seed = 1; seed <= 4; ++seed) {
+                        explore(team, {{kind, root, 2 * kBytes, Fold::kXorU64, seed}});
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST(EveryInterleavingOfSingleCopy, PairsWithVectorForms) {
+    for (const Peers peers : {all_read, rank_1_cannot_read}) {
+        SimTeam team = single_team(2, 2048, peers);
+        team.patience_polls = 0;
+        team.tuning.pieces.count = 1;
+        for (const tutti_collective form : kVectorForms) {
+            for (const tutti_collective other : {TUTTI_BCAST, TUTTI_ALLGATHER, TUTTI_ALLTOALLV}) {
+                const Spec first{form, 0, 2 * kBytes, Fold::kXorU64, 1};
+                const Spec second{other, roots(other, 2) - 1, kBytes, Fold::kXorU64, 2};
+                explore(team, {first, second});
+                explore(team, {second, first});
+            }
+        }
     }
 }
 

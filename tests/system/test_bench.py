@@ -10,10 +10,10 @@ pytestmark = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to
 
 
 def bench(mpi, tmp_path, ranks, *words, options=("--hosts=2",), with_report=False,
-          limits=("--seconds=0.05", "--batches=5")):
+          limits=("--seconds=0.05", "--batches=5"), timeout=90):
     file = tmp_path / "bench.json"
     outcome = mpi.launch(TUTTI, ranks, "bench", *words, *limits, f"--json={file}",
-                         options=options, with_report=with_report)
+                         options=options, with_report=with_report, timeout=timeout)
     return outcome, json.loads(file.read_text()) if file.exists() else None
 
 
@@ -62,9 +62,9 @@ def test_the_flag_is_told_around_the_table_and_each_cell(mpi, tmp_path, ranks):
 def test_fresh_buffers(mpi, tmp_path):
     """Every collective, with more calls a batch than there are roots; results are checked."""
     outcome, found = bench(mpi, tmp_path, 3, "all", "--bytes=8,32K", "--buffers=fresh",
-                           "--batches=5", options=())
+                           "--batches=5", options=(), timeout=180)
     assert outcome.status == 0, outcome
-    assert found["buffers"] == "fresh" and len(found["cells"]) == 1 + 10 * 2
+    assert found["buffers"] == "fresh" and len(found["cells"]) == 1 + 16 * 2
     for cell in found["cells"]:
         for side in ("host", "tutti"):
             # At most as many as there are buffers; a barrier has none.

@@ -12,8 +12,9 @@ needs_tutti = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti t
 PLACEMENTS = ["--hosts=2", "--hosts=3:round-robin"]
 # What a team across hosts runs; the node level alone has other names.
 ACROSS = {"adaptive", "binomial", "bruck", "chain", "direct", "dissemination", "doubling",
-          "doubling_123", "gather_multicast", "leaders", "linear", "multicast", "pairwise",
-          "rabenseifner", "recursive_doubling", "ring", "rotated_chain", "scatter_allgather", "tree"}
+          "doubling_123", "gather_multicast", "halving", "leaders", "linear", "multicast",
+          "pairwise", "pipelined_ring", "rabenseifner", "recursive_doubling", "ring",
+          "rotated_chain", "scatter_allgather", "tree"}
 
 
 def expect_across(report, ranks, collectives):

@@ -202,7 +202,7 @@ def test_killed_rank_ends_the_job(openmpi):
 
 # By multicast alone: a mismatch is found, a late rank named, a message progressed; arguments that
 # must not matter do not.
-@pytest.mark.parametrize("what", ["collective", "root", "operator", "bytes", "foreign"])
+@pytest.mark.parametrize("what", ["collective", "root", "operator", "bytes", "vector"])
 def test_check_names_the_ranks(openmpi, on, what):
     outcome = openmpi.launch("misuse", 3, what, timeout=60, wrap=swept(), with_report=False,
                              options=[*on, "--hosts=3", "--check=1"])

@@ -56,7 +56,7 @@ def test_it_shows_both_sides(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     rows = re.findall(r"^(\w+) +(- |\d+ (?:B|KiB|MiB)) +[\d.]+ us +[\d.]+ us +[\d.]+x$", done.stdout,
                       re.MULTILINE)
-    assert len(rows) == len(set(rows)) == 1 + 10 * 4, done.stdout
+    assert len(rows) == len(set(rows)) == 1 + 16 * 4, done.stdout
     for part in ("whole program", "its collectives"):
         assert re.search(rf"^heat.c, {part} +- +[\d.]+ s +[\d.]+ s +[\d.]+x$", done.stdout,
                          re.MULTILINE), done.stdout

@@ -30,7 +30,7 @@ class RingSlots {
 
     RingSlots(const Shape& shape, Rank first, uint64_t slot_bytes);
 
-    // Of all blocks, of one, and of the longest one of any.
+    // Of all blocks, and of one.
     [[nodiscard]] uint64_t total() const { return total_; }
     [[nodiscard]] uint64_t of(Rank block) const { return slots(shape_.block_bytes(block)); }
     // Slot i < total() of the order.

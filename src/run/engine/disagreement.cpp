@@ -25,8 +25,8 @@ CallText text_of(const node::CallNote& note) {
         return out;
     }
     const char* name = collective_name(collective).data();  // a literal
-    // No rank knows the sizes of all.
-    const bool has_size = collective != TUTTI_BARRIER && !has_private_lengths(collective);
+    // Blocks of a vector form have no common size.
+    const bool has_size = collective != TUTTI_BARRIER && !has_lengths(collective);
     if (!has_size && has_root(collective)) {
         std::snprintf(out.text, sizeof out.text, "%s root %u", name, note.root);
     } else if (!has_size) {
@@ -69,7 +69,7 @@ Why why_disagreed(uint64_t number, const node::CallNote& mine, uint32_t rank,
 Why why_lengths_differ(uint64_t number, const node::CallNote& mine, uint32_t from, uint32_t to) {
     Why why;
     std::snprintf(why.text, sizeof why.text,
-                  "call %llu is %s, in which rank %u sends another length than rank %u waits for",
+                  "call %llu is %s: rank %u sends another length than rank %u waits for",
                   static_cast<unsigned long long>(number), text_of(mine).text, from, to);
     return why;
 }

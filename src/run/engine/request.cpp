@@ -26,6 +26,10 @@ bool set_reducer(const tutti_call& call, node::Isa isa, node::Reducer& reducer) 
     return call.bytes % element == 0 || has_lengths(call.collective);
 }
 
+bool is_copied(tutti_collective collective) {
+    return facts(collective).in_place == InPlace::kCopied;
+}
+
 // Which array has the lengths that all ranks know; nullptr where they do not.
 const uint64_t* common_lengths(tutti_collective collective, const tutti_blocks* blocks) {
     if (facts(collective).lengths != Lengths::kKnownToAll || !blocks) return nullptr;
@@ -38,7 +42,7 @@ const uint64_t* common_lengths(tutti_collective collective, const tutti_blocks* 
 bool set_lengths(const tutti_call& call, const Self& self, node::Call& target) {
     const Collective& what = facts(call.collective);
     const tutti_blocks* blocks = call.blocks;
-    if (!blocks) return false;
+    if (!blocks || (call.send == TUTTI_IN_PLACE && is_copied(call.collective))) return false;
     const auto is_there = [&](const CollectiveBuffer& side, const uint64_t* bytes,
                               const uint64_t* offsets) {
         const bool is_needed = side.holds == Holds::kAll && is_on(side.on, self.rank, target.root);
@@ -53,9 +57,14 @@ bool set_lengths(const tutti_call& call, const Self& self, node::Call& target) {
     target.bytes = 0;
     const uint64_t* lengths = common_lengths(call.collective, call.blocks);
     if (!lengths) return true;
+    uint64_t before = 0;  // of the blocks in front
     for (uint32_t i = 0; i < self.ranks; ++i) {
         target.bytes = std::max<size_t>(target.bytes, lengths[i]);
-        if (is_reduction(what) && lengths[i] % target.reducer.element_bytes != 0) return false;
+        if (is_reduction(what)) {
+            if (lengths[i] % target.reducer.element_bytes != 0) return false;
+            if (blocks->send_offsets[i] != before) return false;
+        }
+        before += lengths[i];
     }
     target.own_bytes = lengths[self.rank];
     if (target.bytes == 0) target.blocks = nullptr;
@@ -100,9 +109,7 @@ tutti_status describe(const tutti_call& call, const Self& self, node::Isa isa, R
         target.is_whole = call.element_bytes > 0;
         // The embedder copies, as no schedule is right in place (base/collectives.h).
         const bool is_marked = call.send == TUTTI_IN_PLACE;
-        if (is_marked && facts(call.collective).in_place == InPlace::kCopied) {
-            return TUTTI_ERR_ARGUMENT;
-        }
+        if (is_marked && is_copied(call.collective)) return TUTTI_ERR_ARGUMENT;
     }
     target.blocks = nullptr;
     if (call.collective >= kFirstVectorForm && !set_lengths(call, self, target)) {

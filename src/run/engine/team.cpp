@@ -38,7 +38,8 @@ void Team::run_short_by(NodeRunner& runner) {
 }
 
 tutti_status Team::describe(const tutti_call& call, Request& request) {
-    const tutti_status status = engine::describe(call, {rank(), size()}, context().machine().isa, request);
+    const tutti_status status =
+        engine::describe(call, {rank(), size()}, context().machine().isa, request);
     if (status != TUTTI_OK) return status;
     request.team = this;
     if (tracks_.first().queue().checks()) request.card = card_of(call, size(), request);

@@ -136,6 +136,13 @@ bool adopt_offered_size(Team& team, Op& op, Rank sender, uint64_t note);
 
 Step tree_bcast(Team& team, Op& op);
 
+// From how many bytes on a block is read in place, as it was measured; kNever: none.
+inline uint64_t single_from(const Tuning& tuning, tutti_collective collective) {
+    const bool is_scatter = collective == TUTTI_SCATTER || collective == TUTTI_SCATTERV;
+    if (is_scatter) return tuning.single_scatter;
+    return awaits_all(collective) ? tuning.single_all_ways : tuning.single_one_way;
+}
+
 // ---- guards: nothing is overwritten before it was read ------------------------------------------
 
 // True when a payload of so many bytes may be written: every other rank has finished the call that
@@ -177,10 +184,15 @@ inline uint64_t chunks_ahead(const Team& team) {
     return std::min(geometry.chunk_count / 2, most);
 }
 
+// Of a vector form: blocks that were offered to be read in place, and cannot be, go through the
+// ring in rounds from this one on, more than others take (vector_blocks.cpp).
+inline constexpr uint64_t kOfferedRound = uint64_t{1} << 26;
+
 // The first chunk_count chunks of a call replace chunks of earlier calls, which anybody may have
 // been reading; later ones replace chunks of this call, and then only its own readers matter.
+// Rounds from kOfferedRound on are counted anew.
 inline bool is_reuse_within(const Team& team, uint64_t round) {
-    return round >= team.slice.geometry.chunk_count;
+    return round % kOfferedRound >= team.slice.geometry.chunk_count;
 }
 
 inline bool has_published(const Team& team, Rank rank, uint64_t event) {

@@ -42,11 +42,6 @@ inline bool is_direct(const Team& team, const Call& call) {
     return (team.size - 2) * call.bytes <= kDirectMoreBytesMax;
 }
 
-inline uint64_t single_from(const Tuning& tuning, tutti_collective collective) {
-    if (collective == TUTTI_SCATTER) return tuning.single_scatter;
-    return awaits_all(collective) ? tuning.single_all_ways : tuning.single_one_way;
-}
-
 inline bool may_be_single(const Team& team, const Call& call) {
     if (team.bases.call >= kOfferNumberMax || call.bytes <= kInlineBytesMax) return false;
     return call.collective != TUTTI_REDUCE || team.size <= kRootFoldsRanksMax;

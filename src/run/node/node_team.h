@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/collectives.h"
 #include "base/step.h"
 #include "run/node/chunk_pool.h"
 #include "run/node/fold_buffer.h"
@@ -60,8 +61,8 @@ struct Call {
     // Where the own block of `rank`, which is this one, begins among those of all.
     [[nodiscard]] size_t own_offset(Rank rank) const {
         if (!blocks) return rank * bytes;
-        const uint64_t* offsets =
-            blocks->recv_offsets ? blocks->recv_offsets : blocks->send_offsets;
+        const bool is_received = facts(collective).output.holds == Holds::kAll;
+        const uint64_t* offsets = is_received ? blocks->recv_offsets : blocks->send_offsets;
         return offsets ? offsets[rank] : 0;
     }
 };

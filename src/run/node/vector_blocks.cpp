@@ -14,30 +14,40 @@
 // these suffice. The flag of a cell has the length, and a taker goes on with less than it has room
 // for. Several cells a line share a flag, which has none.
 //
-// A giver writes its short blocks before its first round. So a taker that waits for the one and
-// sees the other knows that the two disagree.
+// Blocks that are long enough are read in place, where ranks can (vector_offers.h). Then the cell
+// says where the block stands.
+//
+// A giver writes its cells before its first round. So a taker that waits for the one and sees the
+// other knows that the two disagree.
 //
 // Messages a rank: a line for every 56 bytes of its short blocks at most; it reads the lines of
 // those for it. Long blocks: as gather.cpp.
 //
 // Op.phase: bits, see below. Op.next: the next giver, counted from the own rank. Op.rounds,
 // Op.to_take: rounds to write and to read. Op.posted, Op.taken: those done. Op.placed: bytes of the
-// own block that are copied. Op.piece_bytes: of a chunk, for each taker.
+// own block that are copied. Op.piece_bytes: of a chunk, for each taker. Op.served: takers of the
+// own offered blocks. Op.lag: rounds that these need in the ring. Op.ringed: givers whose offered
+// blocks come so.
 #include "base/collectives.h"
 #include "run/node/detail.h"
 #include "run/node/vector_layout.h"
+#include "run/node/vector_offers.h"
 
 namespace tutti::node {
 namespace {
 
-// More than a call has: a block of 4 GiB, a line at a time. Counters of 64 bits last for 2^38 such
-// calls.
-constexpr uint64_t kRoundsMax = uint64_t{1} << 26;
+// More than a call has: blocks of 4 GiB, a line at a time, and others that were withdrawn. Counters
+// of 64 bits last for 2^37 such calls.
+constexpr uint64_t kRoundsMax = 2 * kOfferedRound;
 
 enum BlockPhase : uint32_t {
     kIsPlanned = 1,
-    kIsWritten = 2,  // the own short blocks
-    kHasShort = 4    // those of others are read
+    kIsWritten = 2,   // the own cells
+    kHasShort = 4,    // short blocks of others are read
+    kHasOffered = 8,  // so are their offered ones, or they are in rings
+    kIsClaimed = 16,  // this rank reads in place
+    kIsRinged = 32,   // the own offered blocks go through the ring
+    kIsOver = 64      // the own offer
 };
 
 // The next one whose block is taken, so that not all read the same rank at once.
@@ -68,14 +78,18 @@ void plan_blocks(const Team& team, Op& op) {
     const size_t share = share_of_chunk(team, op);
     TUTTI_ASSERT(!has_block_each(op) || share * (team.size - 1) <= team.slice.geometry.chunk_bytes,
                  "a chunk holds a line for every rank");
-    const auto rounds = [&](size_t bytes) {
-        return bytes > cells.room ? rounds_of(team, share, bytes) : 0;
+    const auto count = [&](size_t bytes, uint64_t& rounds) {
+        if (bytes > cells.room) rounds = std::max(rounds, rounds_of(team, share, bytes));
     };
     size_t comes_in_all = 0;
+    bool takes_offered = false;
     for_others(team, op, [&](Rank other) {
+        const size_t goes = given_to(team, op, other).bytes;
         const size_t comes = taken_from(team, op, other).bytes;
-        op.rounds = std::max(op.rounds, rounds(given_to(team, op, other).bytes));
-        op.to_take = std::max(op.to_take, rounds(comes));
+        count(goes, is_offered(cells, goes) ? op.lag : op.rounds);
+        op.served += is_offered(cells, goes) ? 1 : 0;
+        if (!is_offered(cells, comes)) count(comes, op.to_take);
+        takes_offered |= is_offered(cells, comes);
         comes_in_all += comes;
     });
     op.piece_bytes = share;
@@ -83,10 +97,12 @@ void plan_blocks(const Team& team, Op& op) {
     // Of an allgatherv these are the rounds of all blocks. The longest need not have most, as its
     // pieces are longer.
     const uint64_t most = std::max(op.rounds, op.to_take);
-    TUTTI_ASSERT(most <= kRoundsMax, "bases have room for a call");
-    op.chunks_used = op.events_used = has_private_lengths(op.call.collective) ? kRoundsMax : most;
+    TUTTI_ASSERT(std::max(most, op.lag) <= kOfferedRound, "bases have room for a call");
+    const bool is_of_all =
+        has_private_lengths(op.call.collective) || is_offered(cells, op.call.bytes);
+    op.chunks_used = op.events_used = is_of_all ? kRoundsMax : most;
     op.next = 1;
-    op.phase = kIsPlanned;
+    op.phase = kIsPlanned | (takes_offered ? 0u : uint32_t{kHasOffered});
 }
 
 namespace {
@@ -130,26 +146,43 @@ void write_cell(const Team& team, const Op& op, const BlockCells& cells, Rank ta
                 block.bytes);
 }
 
+// Tells where an offered block stands.
+void write_offered(const Team& team, const Op& op, const BlockCells& cells, Rank taker,
+                   const GivenBlock& block) {
+    const Slot cell = cell_for(team, op, cells, team.rank, taker);
+    const OfferedBlock offered{reinterpret_cast<uint64_t>(block.data), block.bytes};
+    write_lines(op.is_spare ? cell.spare : cell.lines, with_size(op.flag, kSizeMax),
+                reinterpret_cast<const std::byte*>(&offered), sizeof offered);
+}
+
+// What a cell holds of a block; 0: nothing.
+size_t bytes_in_cell(const BlockCells& cells, size_t bytes) {
+    if (is_offered(cells, bytes)) return sizeof(OfferedBlock);
+    return is_short(cells, bytes) ? bytes : 0;
+}
+
 // False while the slots of an earlier call may be needed.
-bool write_short(Team& team, Op& op, const BlockCells& cells) {
+bool write_cells(Team& team, Op& op, const BlockCells& cells) {
     size_t longest = 0;
     const bool is_for_all = op.call.collective == TUTTI_ALLGATHERV;
     for_others(team, op, [&](Rank other) {
-        const size_t bytes = given_to(team, op, other).bytes;
-        if (is_short(cells, bytes)) longest = std::max(longest, bytes);
+        longest = std::max(longest, bytes_in_cell(cells, given_to(team, op, other).bytes));
     });
     if (longest == 0) return true;
     // A spare line is one cell.
     if (!may_write(team, op, is_each_for_each(op) ? kInlineBytesMax : longest)) return false;
+    if (op.served > 0) offer_blocks(team, op);
+    const auto write = [&](Rank taker) {
+        const GivenBlock block = given_to(team, op, taker);
+        if (is_offered(cells, block.bytes)) write_offered(team, op, cells, taker, block);
+        if (is_short(cells, block.bytes)) write_cell(team, op, cells, taker, block);
+    };
     if (cells.per_line > 1) {
         write_shared_lines(team, op, cells);
     } else if (is_for_all) {
-        write_cell(team, op, cells, team.rank, given_to(team, op, team.rank));
+        write(team.rank);
     } else {
-        for_others(team, op, [&](Rank other) {
-            const GivenBlock block = given_to(team, op, other);
-            if (is_short(cells, block.bytes)) write_cell(team, op, cells, other, block);
-        });
+        for_others(team, op, write);
     }
     return true;
 }
@@ -159,13 +192,14 @@ bool take_cell(const Team& team, Op& op, const BlockCells& cells, Rank giver,
                const TakenBlock& block) {
     const Slot cell = cell_for(team, op, cells, giver, team.rank);
     const uint64_t wanted = with_size(op.flag, block.bytes);
-    if (take_slot(block.data, cell, wanted, block.bytes, op.line)) return true;
+    const bool is_whole = is_short(cells, block.bytes);
+    if (is_whole && take_slot(block.data, cell, wanted, block.bytes, op.line)) return true;
     op.awaited = giver;
     const uint64_t there = cell_flag(op, cell);
-    if (there == wanted || !is_same_number(there, op.flag)) return false;
+    if ((is_whole && there == wanted) || !is_same_number(there, op.flag)) return false;
     if (!is_same_kind(there, op.flag)) return disagrees(op, giver, 0);
     const size_t bytes = flag_bytes(there);
-    if (bytes > block.bytes) return differs(op, giver);
+    if (bytes == kSizeMax || bytes > block.bytes) return differs(op, giver);
     return take_slot(block.data, cell, there, bytes, op.line);
 }
 
@@ -207,7 +241,7 @@ bool take_short(const Team& team, Op& op, const BlockCells& cells) {
 void write_round(Team& team, Op& op, const BlockCells& cells) {
     std::byte* const chunk = team.slice.chunk(team.rank, op.chunks + op.posted);
     const auto write = [&](std::byte* to, const GivenBlock& block) {
-        const BlockPiece piece = piece_in(team, op, cells.room, block.bytes, op.posted);
+        const BlockPiece piece = piece_in(team, op, cells, block.bytes, op.posted);
         if (piece.bytes == 0) return;
         copy_to_shared(team.tuning.way, to, block.data + piece.offset, piece.bytes);
     };
@@ -227,7 +261,7 @@ Source look_for(const Team& team, const Op& op, const BlockCells& cells, Rank gi
     // In this order, as a cell is written before the first round.
     const bool has_round = has_published(team, giver, op.events + op.taken + 1);
     const bool has_cell =
-        cells.per_line == 1 &&
+        cells.per_line == 1 && op.taken < kOfferedRound &&
         is_same_number(cell_flag(op, cell_for(team, op, cells, giver, team.rank)), op.flag);
     return has_cell ? Source::kCell : has_round ? Source::kRing : Source::kNotYet;
 }
@@ -256,18 +290,108 @@ bool take_piece(Team& team, Op& op, const BlockCells& cells, Rank giver, const T
     return true;
 }
 
+// Whether this round has something of that giver's for this rank.
+bool is_in_round(const Team& team, const Op& op, Rank giver) {
+    return op.taken < kOfferedRound || team.single_copy.by_ring[giver] != 0;
+}
+
 // False where a piece of the round is not there yet.
 bool take_block_round(Team& team, Op& op, const BlockCells& cells) {
     for (; op.next < team.size; ++op.next) {
         const Rank giver = next_giver(team, op);
         const TakenBlock block = taken_from(team, op, giver);
-        const BlockPiece piece = piece_in(team, op, cells.room, block.bytes, op.taken);
-        if (piece.bytes > 0 && !take_piece(team, op, cells, giver, block, piece)) return false;
+        const BlockPiece piece = piece_in(team, op, cells, block.bytes, op.taken);
+        if (piece.bytes == 0 || !is_in_round(team, op, giver)) continue;
+        if (!take_piece(team, op, cells, giver, block, piece)) return false;
     }
     op.next = 1;
     ++op.taken;
     return true;
 }
+
+// ---- blocks that are read in place --------------------------------------------------------------
+
+// What the cell of a giver says of whom this rank expects an offered block. False where it does not
+// say so, or not yet.
+bool find_offered(const Team& team, Op& op, const BlockCells& cells, Rank giver,
+                  OfferedBlock& offered) {
+    const Slot cell = cell_for(team, op, cells, giver, team.rank);
+    uint64_t line = 0;
+    const uint64_t wanted = with_size(op.flag, kSizeMax);
+    return take_slot(reinterpret_cast<std::byte*>(&offered), cell, wanted, sizeof offered, line);
+}
+
+// Reads on in the block of a giver; true when it is done with that.
+bool read_block(Team& team, Op& op, const BlockCells& cells, Rank giver, bool& has_advanced) {
+    TakenBlock block = taken_from(team, op, giver);
+    OfferedBlock offered;
+    if (!find_offered(team, op, cells, giver, offered)) {
+        // Less was sent, or nothing yet.
+        const Source source = source_of(team, op, cells, giver);
+        if (source == Source::kRing) return differs(op, giver);
+        return source == Source::kCell && take_cell(team, op, cells, giver, block);
+    }
+    if (offered.bytes > block.bytes) return differs(op, giver);
+    block.bytes = offered.bytes;
+    bool is_claimed = (op.phase & kIsClaimed) != 0;
+    const OfferedRead read = read_offered(team, op, giver, offered, block, is_claimed);
+    op.phase = is_claimed ? op.phase | kIsClaimed : op.phase & ~uint32_t{kIsClaimed};
+    has_advanced |= read != OfferedRead::kNotYet;
+    if (read == OfferedRead::kNotYet || read == OfferedRead::kAdvanced) return false;
+    const bool is_in_ring = read == OfferedRead::kInRing;
+    team.single_copy.by_ring[giver] = is_in_ring ? 1 : 0;
+    op.ringed += is_in_ring ? 1 : 0;
+    return true;
+}
+
+// All that others have offered. True where something was done.
+bool read_blocks(Team& team, Op& op, const BlockCells& cells) {
+    bool has_advanced = false;
+    for (; op.next < team.size; ++op.next) {
+        const Rank giver = next_giver(team, op);
+        if (!is_offered(cells, taken_from(team, op, giver).bytes)) continue;
+        team.single_copy.by_ring[giver] = 0;
+        if (!read_block(team, op, cells, giver, has_advanced)) return has_advanced;
+        has_advanced = true;
+    }
+    op.next = 1;
+    op.phase |= kHasOffered;
+    if (op.ringed == 0) {
+        consume(team, op.chunks + op.chunks_used);
+        return true;
+    }
+    op.taken = op.to_take = kOfferedRound;
+    for_others(team, op, [&](Rank giver) {
+        const size_t bytes = taken_from(team, op, giver).bytes;
+        if (!is_offered(cells, bytes) || team.single_copy.by_ring[giver] == 0) return;
+        const uint64_t rounds = rounds_of(team, op.piece_bytes, bytes);
+        op.to_take = std::max(op.to_take, kOfferedRound + rounds);
+    });
+    return true;
+}
+
+// The own offer. True where something was done.
+bool tend_own(Team& team, Op& op) {
+    if (op.served == 0 || (op.phase & kIsWritten) == 0 || (op.phase & kIsOver) != 0) return false;
+    const OfferState state = tend_blocks(team, op);
+    if (state == OfferState::kStands) return false;
+    if (state == OfferState::kOver) {
+        op.phase |= kIsOver;
+        return true;
+    }
+    if (op.posted < op.rounds) return state == OfferState::kWithdraws;
+    if ((op.phase & kIsRinged) == 0) {
+        op.posted = kOfferedRound;
+        op.rounds = kOfferedRound + op.lag;
+        op.phase |= kIsRinged;
+        return true;
+    }
+    if (state != OfferState::kUnread) return false;
+    op.phase |= kIsOver;
+    return true;
+}
+
+// ---- a call -------------------------------------------------------------------------------------
 
 // Up to a round ahead of what is read here, so that a neighbour who is a little late does not stop
 // the copying.
@@ -287,33 +411,49 @@ bool place_own_part(const Team& team, Op& op) {
     return true;
 }
 
+// This rank reads no chunk of an earlier round again.
+void consume_rounds(Team& team, const Op& op) {
+    if (op.taken < op.to_take) return consume(team, op.chunks + op.taken);
+    const bool has_all = (op.phase & kHasOffered) != 0;
+    consume(team, op.chunks + (has_all ? op.chunks_used : kOfferedRound));
+}
+
+bool is_done(const Op& op) {
+    const bool has_all = op.taken == op.to_take && (op.phase & kHasOffered) != 0;
+    const bool is_read = op.served == 0 || (op.phase & kIsOver) != 0;
+    return has_all && is_read && op.posted == op.rounds && (op.phase & kIsWritten) != 0;
+}
+
 // What is left of a call whose short blocks are read.
 Step go_on(Team& team, Op& op, const BlockCells& cells) {
-    if (op.taken < op.to_take && take_block_round(team, op, cells)) {
-        const bool has_all = op.taken == op.to_take;
-        consume(team, op.chunks + (has_all ? op.chunks_used : op.taken));
+    if (op.taken < op.to_take) {
+        if (take_block_round(team, op, cells)) {
+            consume_rounds(team, op);
+            return Step::kAdvanced;
+        }
+    } else if ((op.phase & kHasOffered) == 0 && read_blocks(team, op, cells)) {
         return Step::kAdvanced;
     }
-    if (place_own_part(team, op)) return Step::kAdvanced;
-    const bool is_over = op.taken == op.to_take && op.posted == op.rounds;
-    return is_over && (op.phase & kIsWritten) != 0 ? finish_large(team, op) : Step::kBlocked;
+    if (tend_own(team, op) || place_own_part(team, op)) return Step::kAdvanced;
+    return is_done(op) ? finish_large(team, op) : Step::kBlocked;
 }
 
 }  // namespace
 
 Step move_blocks(Team& team, Op& op) {
     const BlockCells cells = cells_of(team, op);
-    if ((op.phase & kIsWritten) == 0 && write_short(team, op, cells)) op.phase |= kIsWritten;
+    if ((op.phase & kIsWritten) == 0 && write_cells(team, op, cells)) op.phase |= kIsWritten;
     if (may_go_ahead(op) && may_post(team, op)) {
         write_round(team, op, cells);
         return Step::kAdvanced;
     }
     if ((op.phase & kHasShort) == 0) {
         if (!take_short(team, op, cells)) {
-            return place_own_part(team, op) ? Step::kAdvanced : Step::kBlocked;
+            const bool has_done = tend_own(team, op) || place_own_part(team, op);
+            return has_done ? Step::kAdvanced : Step::kBlocked;
         }
         op.phase |= kHasShort;
-        if (op.to_take == 0) consume(team, op.chunks + op.chunks_used);
+        if (op.to_take == 0) consume_rounds(team, op);
     }
     return go_on(team, op, cells);
 }
@@ -330,6 +470,7 @@ void place_own_block(const Team& team, Op& op) {
 }
 
 Cost blocks_cost(const Team& team, const Op& op) {
+    const BlockCells cells = cells_of(team, op);
     Op planned = op;
     plan_blocks(team, planned);
     Cost cost;
@@ -339,11 +480,13 @@ Cost blocks_cost(const Team& team, const Op& op) {
     for_others(team, op, [&](Rank other) {
         const size_t goes = given_to(team, op, other).bytes;
         const size_t comes = taken_from(team, op, other).bytes;
-        cost.written_bytes = is_for_all ? goes : cost.written_bytes + goes;
+        if (!is_offered(cells, goes)) {
+            cost.written_bytes = is_for_all ? goes : cost.written_bytes + goes;
+        }
         cost.read_bytes += comes;
         longest = std::max(longest, comes);
     });
-    if (cost.written_bytes == 0) {
+    if (cost.written_bytes == 0 && !is_offered(cells, longest)) {
         cost.first_bytes =
             planned.to_take > 0 ? piece_bytes(team, planned.piece_bytes, longest) : longest;
     }

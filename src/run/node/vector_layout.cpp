@@ -70,14 +70,28 @@ OwnBlock own_block(const Team& team, const Op& op) {
 
 // ---- cells -------------------------------------------------------------------------------------
 
+namespace {
+
+// All ranks know alike what was measured. An offer takes a cell with a length.
+size_t offered_from(const Team& team, const Op& op, size_t room) {
+    const bool has_peers = team.single_copy.peers != nullptr && team.size <= kReadersMax;
+    if (!has_peers || op.number >= kOfferNumberMax) return SIZE_MAX;
+    return std::max(single_from(team.tuning, op.call.collective), room + 1);
+}
+
+}  // namespace
+
 BlockCells cells_of(const Team& team, const Op& op) {
     const size_t most = team.slice.geometry.inline_max;
-    if (!is_each_for_each(op)) return {slot_lines(most), 1, most};
+    if (!is_each_for_each(op)) {
+        return {slot_lines(most), 1, most, offered_from(team, op, most)};
+    }
     const size_t lines = slot_lines(most);
     const size_t others = team.size - 1;
     if (others <= lines) {
         const size_t each = lines / others;
-        return {each, 1, std::min(each * kLinePayloadBytes, most)};
+        const size_t room = std::min(each * kLinePayloadBytes, most);
+        return {each, 1, room, offered_from(team, op, room)};
     }
     constexpr size_t kWord = 8;
     const size_t per_line = (others + lines - 1) / lines;
@@ -118,10 +132,12 @@ uint64_t rounds_of(const Team& team, size_t share, size_t bytes) {
     return (bytes + piece - 1) / piece;
 }
 
-BlockPiece piece_in(const Team& team, const Op& op, size_t room, size_t bytes, uint64_t round) {
-    if (bytes <= room) return {};
+BlockPiece piece_in(const Team& team, const Op& op, const BlockCells& cells, size_t bytes,
+                    uint64_t round) {
+    const bool is_late = round >= kOfferedRound;
+    if (bytes <= cells.room || is_offered(cells, bytes) != is_late) return {};
     const size_t each = piece_bytes(team, op.piece_bytes, bytes);
-    const size_t offset = std::min(round * each, bytes);
+    const size_t offset = std::min((is_late ? round - kOfferedRound : round) * each, bytes);
     return {offset, std::min(each, bytes - offset)};
 }
 

@@ -37,16 +37,27 @@ struct OwnBlock {
 };
 OwnBlock own_block(const Team& team, const Op& op);
 
-// How a slot is cut: in whole lines, or several cells a line.
+// How a slot is cut: in whole lines, or several cells a line. And which blocks are read in place.
 struct BlockCells {
-    size_t lines = 1;     // of a cell
-    size_t per_line = 1;  // cells; more than 1: their flags have no length
-    size_t room = 0;      // bytes of a cell
+    size_t lines = 1;           // of a cell
+    size_t per_line = 1;        // cells; more than 1: their flags have no length
+    size_t room = 0;            // bytes of a cell
+    size_t offered = SIZE_MAX;  // blocks of so many bytes and more are offered; none
+    [[nodiscard]] bool has_offers() const { return offered != SIZE_MAX; }
 };
 BlockCells cells_of(const Team& team, const Op& op);
 inline bool is_short(const BlockCells& cells, size_t bytes) {
     return bytes > 0 && bytes <= cells.room;
 }
+inline bool is_offered(const BlockCells& cells, size_t bytes) { return bytes >= cells.offered; }
+
+// What a cell has in place of an offered block. Its flag has kSizeMax, as no payload has.
+struct OfferedBlock {
+    uint64_t data = 0;  // an address of the giver's
+    uint64_t bytes = 0;
+};
+static_assert(kSizeMax > kInlineBytesMax && sizeof(OfferedBlock) <= kLinePayloadBytes);
+
 // Of `taker` in the slot, or in a chunk, of `giver`.
 inline size_t cell_index(Rank giver, Rank taker) { return taker < giver ? taker : taker - 1; }
 // Where a cell of whole lines is. In an allgatherv all take the same one.
@@ -59,11 +70,12 @@ size_t share_of_chunk(const Team& team, const Op& op);
 // How a long block is cut: both ends know it by the length.
 size_t piece_bytes(const Team& team, size_t share, size_t bytes);
 uint64_t rounds_of(const Team& team, size_t share, size_t bytes);
-// The piece of a block longer than `room` in a round; no bytes: there is none.
+// The piece of a block in a round of a ring; no bytes: there is none.
 struct BlockPiece {
     size_t offset = 0;
     size_t bytes = 0;
 };
-BlockPiece piece_in(const Team& team, const Op& op, size_t room, size_t bytes, uint64_t round);
+BlockPiece piece_in(const Team& team, const Op& op, const BlockCells& cells, size_t bytes,
+                    uint64_t round);
 
 }  // namespace tutti::node

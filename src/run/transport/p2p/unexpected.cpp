@@ -86,8 +86,8 @@ bool P2p::take_unexpected(Rank peer, uint32_t tag, const CallWord& word, std::by
     if (unexpected.parcel) {
         unexpected.parcel->word = word;
         unexpected.parcel->target = data;
-    } else if (unexpected.bytes == bytes) {
-        std::memcpy(data, unexpected.data.data(), bytes);
+    } else if (unexpected.bytes == bytes || (ticket.may_be_short && unexpected.bytes < bytes)) {
+        std::memcpy(data, unexpected.data.data(), unexpected.bytes);
     }
     if (unexpected.has_come) complete(ticket, unexpected.is_known, unexpected.bytes);
     return true;

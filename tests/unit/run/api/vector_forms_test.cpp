@@ -101,7 +101,9 @@ struct Blocks {
     }
     static constexpr uint64_t kRoom = 8192;  // of a block
     [[nodiscard]] tutti_call call(tutti_collective form) {
-        blocks = {send_bytes.data(), offsets.data(), recv_bytes.data(), offsets.data()};
+        const bool folds = form == TUTTI_REDUCE_SCATTER;
+        blocks = {send_bytes.data(), (folds ? close_up() : offsets).data(), recv_bytes.data(),
+                  offsets.data()};
         tutti_call call{};
         call.collective = form;
         call.send = send.data();
@@ -110,8 +112,14 @@ struct Blocks {
         call.blocks = &blocks;
         return call;
     }
+    // Blocks to be folded stand one after the other.
+    const std::vector<uint64_t>& close_up() {
+        closed.assign(1, 0);
+        for (const uint64_t bytes : send_bytes) closed.push_back(closed.back() + bytes);
+        return closed;
+    }
     std::vector<uint8_t> send, recv;
-    std::vector<uint64_t> send_bytes, recv_bytes, offsets;
+    std::vector<uint64_t> send_bytes, recv_bytes, offsets, closed;
     tutti_blocks blocks{};
 };
 
@@ -129,8 +137,8 @@ void expect_found(uint64_t given, uint64_t taken) {
         const tutti_call barrier{};
         EXPECT_EQ(status == TUTTI_OK ? tutti_run(team, &barrier) : status, TUTTI_ERR_MISMATCH);
         EXPECT_STREQ(tutti_team_message(team),
-                     "the crew: rank 0: call 1 is alltoallv, in which rank 2 sends another length "
-                     "than rank 0 waits for");
+                     "the crew: rank 0: call 1 is alltoallv: rank 2 sends another length than rank "
+                     "0 waits for");
     });
 }
 
@@ -346,6 +354,9 @@ TEST(VectorForms, MalformedCalls) {
         expect(call, TUTTI_OK, "bytes say nothing");
         blocks.send_bytes[1] = 4;
         expect(call, TUTTI_ERR_ARGUMENT, "half an element");
+        blocks.send_bytes[1] = 8;
+        blocks.closed[1] = 16;
+        expect(call, TUTTI_ERR_ARGUMENT, "a gap");
     });
 }
 

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/node/vector_offers.h"
+
+#include "run/node/offer.h"
+
+namespace tutti::node {
+
+// Each cell has an address of its own, so the offer has none.
+void offer_blocks(Team& team, const Op& op) { open_offer(team, op, nullptr); }
+
+OfferState tend_blocks(Team& team, const Op& op) {
+    const uint64_t word = own_offer(team);
+    const bool is_refused = (word & kRefused) != 0;
+    const bool is_withdrawn = (word & kWithdrawn) != 0;
+    if (!is_refused)
+        return readers_done(word) == op.served ? OfferState::kOver : OfferState::kStands;
+    if (!is_withdrawn) {
+        withdraw_offer(team);
+        return OfferState::kWithdraws;
+    }
+    return readers_now(word) == 0 ? OfferState::kUnread : OfferState::kWithdrawn;
+}
+
+OfferedRead read_offered(Team& team, Op& op, Rank giver, const OfferedBlock& offered,
+                         const TakenBlock& block, bool& is_claimed) {
+    if (!is_claimed) {
+        uint64_t note = 0;
+        switch (claim(team, op, giver, note)) {
+            case Offered::kNotYet:
+            case Offered::kFull:
+                op.awaited = giver;
+                return OfferedRead::kNotYet;
+            case Offered::kGone:
+                return OfferedRead::kInRing;
+            case Offered::kDisagrees:
+                disagrees(op, giver, note);
+                return OfferedRead::kNotYet;
+            case Offered::kOpen:
+                is_claimed = true;
+                break;
+        }
+    }
+    const size_t bytes = std::min<size_t>(kReadBytesMax, block.bytes - op.line);
+    if (!team.single_copy.peers->read(giver, block.data + op.line, offered.data + op.line, bytes)) {
+        give_back(team, giver);
+        is_claimed = false;
+        op.line = 0;
+        return OfferedRead::kInRing;
+    }
+    op.line += bytes;
+    if (op.line < block.bytes) return OfferedRead::kAdvanced;
+    release_claim(team, giver);
+    is_claimed = false;
+    op.line = 0;
+    return OfferedRead::kDone;
+}
+
+}  // namespace tutti::node
