@@ -311,9 +311,8 @@ bool take_block_round(Team& team, Op& op, const BlockCells& cells) {
 
 // ---- blocks that are read in place --------------------------------------------------------------
 
-// What the cell of a giver says of whom this rank expects an offered block. False where it does not
-// say so, or not yet.
-bool find_offered(const Team& team, Op& op, const BlockCells& cells, Rank giver,
+// Whether the cell of a giver, which is written, says where an offered block stands.
+bool says_offered(const Team& team, const Op& op, const BlockCells& cells, Rank giver,
                   OfferedBlock& offered) {
     const Slot cell = cell_for(team, op, cells, giver, team.rank);
     uint64_t line = 0;
@@ -324,12 +323,14 @@ bool find_offered(const Team& team, Op& op, const BlockCells& cells, Rank giver,
 // Reads on in the block of a giver; true when it is done with that.
 bool read_block(Team& team, Op& op, const BlockCells& cells, Rank giver, bool& has_advanced) {
     TakenBlock block = taken_from(team, op, giver);
+    const Source source = source_of(team, op, cells, giver);
+    if (source == Source::kNotYet) return false;
+    if (source == Source::kRing) return differs(op, giver);
+    // What the cell says is asked after it was seen to be written, as a flag that comes in between
+    // would be taken for another answer.
     OfferedBlock offered;
-    if (!find_offered(team, op, cells, giver, offered)) {
-        // Less was sent, or nothing yet.
-        const Source source = source_of(team, op, cells, giver);
-        if (source == Source::kRing) return differs(op, giver);
-        return source == Source::kCell && take_cell(team, op, cells, giver, block);
+    if (!says_offered(team, op, cells, giver, offered)) {
+        return take_cell(team, op, cells, giver, block);  // less was sent
     }
     if (offered.bytes > block.bytes) return differs(op, giver);
     block.bytes = offered.bytes;

@@ -18,7 +18,7 @@ OfferState tend_blocks(Team& team, const Op& op) {
         withdraw_offer(team);
         return OfferState::kWithdraws;
     }
-    return readers_now(word) == 0 ? OfferState::kUnread : OfferState::kWithdrawn;
+    return readers_now(word) == 0 ? OfferState::kUnread : OfferState::kReadStill;
 }
 
 OfferedRead read_offered(Team& team, Op& op, Rank giver, const OfferedBlock& offered,

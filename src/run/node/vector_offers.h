@@ -18,7 +18,7 @@ enum class OfferState {
     kOver,       // all takers have read
     kStands,     // some are to read, or do
     kWithdraws,  // it is withdrawn now
-    kWithdrawn,  // it was; some read still
+    kReadStill,  // it was; some read on
     kUnread      // it was, and nobody reads
 };
 // Looks at the own offer, and withdraws it where a taker cannot read.

@@ -51,6 +51,8 @@ void run_threads_of(SimTeam team, uint64_t seed, bool may_lose) {
         for (const auto& call : calls) {
             node::start(mine, op, call->node_call(rank));
             while (node::step(mine, op) != Step::kDone) sched_yield();
+            // All run the same, which no rank may doubt, however the others' stores come.
+            EXPECT_EQ(op.rival, node::kNoRank) << describe(call->spec()) << replay(seed);
         }
     });
     for (const auto& call : calls) EXPECT_EQ(call->check(), "") << replay(seed);
@@ -65,6 +67,30 @@ TEST(SingleCopyThreads, EverybodyReads) {
         run_threads_of(team, seed, false);
         ASSERT_FALSE(HasFailure());
     }
+}
+
+// Many calls, so that a taker looks in the moment in which the cell is written.
+TEST(SingleCopyThreads, NobodyDoubtsAnOfferedBlock) {
+    constexpr uint32_t kRanks = 2;
+    constexpr int kCalls = 20'000;
+    SimTeam team{.ranks = kRanks, .chunk_bytes = 2048, .layout = {}};
+    team.peers = all_read;
+    team.tuning.set_single(0);
+    const simulate::SimSlice memory(kRanks, 2048);
+    const Exchange exchange({TUTTI_ALLTOALLV, 0, 4000, Fold::kXorU64, 1}, kRanks);
+    run_threads(kRanks, [&](uint32_t rank) {
+        node::Team mine = sim_rank(team, memory, rank);
+        node::Op op;
+        int doubts = 0;
+        for (int i = 0; i < kCalls; ++i) {
+            node::start(mine, op, exchange.node_call(rank));
+            for (int polls = 1; node::step(mine, op) != Step::kDone; ++polls) {
+                if (polls % 1000 == 0) sched_yield();
+            }
+            doubts += op.rival != node::kNoRank ? 1 : 0;
+        }
+        EXPECT_EQ(doubts, 0);
+    });
 }
 
 TEST(SingleCopyThreads, ReadersInTurn) {
