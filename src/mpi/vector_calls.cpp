@@ -55,6 +55,10 @@ struct Sides {
                (!has_recv || recv.is_direct());
     }
     [[nodiscard]] bool lack_memory() const { return send.lacks_memory() || recv.lacks_memory(); }
+    // The side for which MPI_IN_PLACE is given says nothing.
+    void put_in_place(const VectorKind& kind) {
+        (kind.what().marked_by == MarkedBy::kSend ? has_send : has_recv) = false;
+    }
 };
 
 bool read_side(RankBlocks& side, const VectorSide& given, Holds holds, uint32_t ranks) {
@@ -68,10 +72,9 @@ bool read_vector(Sides& s, const VectorKind& kind, const VectorArgs& a, const Co
     if (has_root(what) && root >= state.size) return false;
     s.has_send = is_on(what.input.on, state.rank, root);
     s.has_recv = is_on(what.output.on, state.rank, root);
-    const bool marks_send = what.marked_by == MarkedBy::kSend;
-    const void* const marker = marks_send ? a.send.buffer : a.recv.buffer;
+    const void* const marker = what.marked_by == MarkedBy::kSend ? a.send.buffer : a.recv.buffer;
     if (s.has_send && s.has_recv && is_in_place(marker)) {
-        (marks_send ? s.has_send : s.has_recv) = false;
+        s.put_in_place(kind);
         s.is_copied = what.in_place == InPlace::kCopied;
     }
     if (s.has_recv && !read_side(s.recv, a.recv, what.output.holds, state.size)) return false;
@@ -280,7 +283,7 @@ class VectorCall final : public Call {
             s_.send.leave_out(s_.rank);
             s_.recv.leave_out(s_.rank);
         } else {
-            (kind_.what().marked_by == MarkedBy::kSend ? s_.has_send : s_.has_recv) = false;
+            s_.put_in_place(kind_);
         }
     }
 
@@ -347,7 +350,7 @@ int vector_any(const VectorKind& kind, const VectorArgs& a) {
         s.has_send && s.has_recv && s.send.bytes(s.own(s.send)) != s.recv.bytes(s.own(s.recv));
     if (rejects_vector(s, kind, is_alias)) return by_this_rank(*state, function, hand_over);
     if (is_alias) {
-        (kind.what().marked_by == MarkedBy::kSend ? s.has_send : s.has_recv) = false;
+        s.put_in_place(kind);
         s.is_copied = kind.is_between_all();
         if (s.is_copied && !s.send.set_copy(s.recv)) return lacks_memory(*state);
     }

@@ -36,7 +36,7 @@ inline constexpr uint32_t kScatteredAtOnce = sched::kRoundOpsMax / 2 - 1;
 // ranks.
 inline constexpr uint64_t kLandingBytesMax = uint64_t{16} << 20;
 
-// Whole elements, of the block of whoever it is.
+// Bytes of a piece: whole elements, and the same for the blocks of all ranks.
 inline uint64_t scattered_piece(const Shape& shape, const Tuning& tuning) {
     const uint64_t fit = kLandingBytesMax / std::max<uint64_t>(shape.ranks - 1, 1);
     const uint64_t wanted = tuning.segment_bytes == 0 ? fit : tuning.segment_bytes;

@@ -39,7 +39,7 @@ void copy_part(std::byte* out, const std::byte* line, size_t line_offset, size_t
 bool take_block(const Team& team, Op& op, Rank rank) {
     const size_t bytes = op.call.bytes;
     const Slot slot = team.slice.up_slot(rank, op.slot);
-    const size_t offset = (team.rank < rank ? team.rank : team.rank - 1) * bytes;
+    const size_t offset = cell_index(rank, team.rank) * bytes;
     std::byte* const out = op.call.recv + rank * bytes;
     if (dealt_bytes(team, op) <= kLinePayloadBytes) {
         const std::byte* line =

@@ -330,6 +330,18 @@ inline size_t fold_piece(const Reducer& reducer) {
     return kFoldBytes / reducer.element_bytes * reducer.element_bytes;
 }
 
+// A call that was begun like a short one is planned now, at the bases that no later call has taken.
+template <class Plan>
+void plan_now(Team& team, Op& op, Plan plan) {
+    team.is_timed = false;
+    static_cast<Rounds&>(op) = Rounds{};
+    op.events = team.bases.events;
+    op.chunks = team.bases.chunks;
+    plan(team, op);
+    team.bases.events += op.events_used;
+    team.bases.chunks += op.chunks_used;
+}
+
 // ---- step functions, one file a family -------------------------------------------------------
 
 Step small_barrier(Team& team, Op& op);
@@ -368,6 +380,10 @@ Step chain_scan(Team& team, Op& op);             // and exscan
 
 // Measures (pair.cpp): `bytes` from one rank to another; 0: a flag alone.
 void start_pair(Team& team, Op& op, std::byte* block, size_t bytes, Rank giver, Rank taker);
+
+// The place of `taker` in the slot, or in a chunk, of a `giver` that has something for each other
+// rank: in rank order, without the giver.
+inline size_t cell_index(Rank giver, Rank taker) { return taker < giver ? taker : taker - 1; }
 
 // ---- blocks through rings, piece by piece (gather.cpp) ------------------------------------------
 

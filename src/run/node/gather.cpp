@@ -85,7 +85,7 @@ void post_round(Team& team, Op& op) {
 const std::byte* piece_of(const Team& team, const Op& op, Rank giver) {
     const std::byte* chunk = team.slice.chunk(giver, op.chunks + op.taken);
     if (!is_dealt(op.call.collective)) return chunk;
-    return chunk + (team.rank < giver ? team.rank : team.rank - 1) * op.piece_bytes;
+    return chunk + cell_index(giver, team.rank) * op.piece_bytes;
 }
 
 bool has_begun(Team& team, Op& op, Rank rank) {

@@ -211,17 +211,14 @@ constexpr Algorithm kChainScan{
     never};
 
 // Each block by its own length: short ones beside their flags, others through the ring.
-constexpr Algorithm kBlocksToRoot{
-    "blocks", move_unplanned_blocks,
-    nullptr,  blocks_cost,
-    kSome,    "each block by its length: beside its flag, or through a ring of chunks",
-    never};
-constexpr Algorithm kBlocksFromRoot{
-    "blocks", move_unplanned_blocks,
-    nullptr,  blocks_cost,
-    kRoot,    "each block by its length: beside its flag, or through a ring of chunks",
-    never};
-constexpr Algorithm kBlocksOfAll = kBlocksToRoot;
+constexpr Algorithm blocks_that_wake(Wakes wakes) {
+    return {"blocks", move_unplanned_blocks,
+            nullptr,  blocks_cost,
+            wakes,    "each block by its length: beside its flag, or through a ring of chunks",
+            never};
+}
+constexpr Algorithm kBlocks = blocks_that_wake(kSome);
+constexpr Algorithm kBlocksFromRoot = blocks_that_wake(kRoot);
 constexpr Algorithm kSmallAllgatherv{"small",  move_unplanned_blocks, nullptr, blocks_cost, kSome,
                                      kInSlots, unless_in_slots};
 constexpr Algorithm kChunkAllgatherv{"pipeline",
@@ -252,11 +249,11 @@ constexpr auto kRows = std::to_array<Row>({
      &kSingleAlltoall, SlotHolds::kOthers},
     {nullptr, false, &kSmallScan, &kSmallScan, nullptr, nullptr, &kChainScan},
     {nullptr, false, &kSmallScan, &kSmallScan, nullptr, nullptr, &kChainScan},
-    {nullptr, false, &kBlocksToRoot, &kBlocksToRoot, nullptr, nullptr, &kBlocksToRoot},
+    {nullptr, false, &kBlocks, &kBlocks, nullptr, nullptr, &kBlocks},
     {nullptr, false, &kBlocksFromRoot, &kBlocksFromRoot, nullptr, nullptr, &kBlocksFromRoot},
     {nullptr, false, &kSmallAllgatherv, &kSmallAllgatherv, nullptr, nullptr, &kChunkAllgatherv},
-    {nullptr, false, &kBlocksOfAll, &kBlocksOfAll, nullptr, nullptr, &kBlocksOfAll},
-    {nullptr, false, &kBlocksOfAll, &kBlocksOfAll, nullptr, nullptr, &kBlocksOfAll},
+    {nullptr, false, &kBlocks, &kBlocks, nullptr, nullptr, &kBlocks},
+    {nullptr, false, &kBlocks, &kBlocks, nullptr, nullptr, &kBlocks},
     {nullptr, false, &kSmallReduceScatter, &kSmallReduceScatter, nullptr, nullptr,
      &kSplitReduceScatter, nullptr, SlotHolds::kAll},
 });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduce-scatter, of equal blocks or of such whose lengths all know. Every rank gives a vector of a
 // block for each rank, and folds its own block of all vectors, from the left in the order of ranks.
-// Rounds are those of the longest block; who has a shorter one has nothing to fold in the last
-// ones.
+// A call has as many rounds as the longest block needs. A rank with a shorter block folds nothing
+// in the last rounds.
 //
 // Up to 1 KiB of all blocks together each rank writes its vector into one slot ("small"). Beyond,
 // the vectors go through the rings of chunks ("split"): a chunk holds a piece of the blocks of a
@@ -51,17 +51,10 @@ const std::byte* first_block(const Team& team, const Op& op) {
     return begin_of(team.slice.up_slot(0, op.slot), op.flag) + offset;
 }
 
-// A short call whose vectors fit no slot, begun like one: from now on it is planned, at the bases
-// that no later call has taken yet.
+// A short call whose vectors fit no slot.
 Step go_on_in_chunks(Team& team, Op& op) {
-    team.is_timed = false;
-    static_cast<Rounds&>(op) = Rounds{};
-    op.events = team.bases.events;
-    op.chunks = team.bases.chunks;
     op.step = split_reduce_scatter;
-    plan_reduce_scatter(team, op);
-    team.bases.events += op.events_used;
-    team.bases.chunks += op.chunks_used;
+    plan_now(team, op, plan_reduce_scatter);
     return Step::kAdvanced;
 }
 

@@ -107,18 +107,6 @@ void plan_blocks(const Team& team, Op& op) {
 
 namespace {
 
-// A call that was begun like a short one: planned now, at the bases that no later call has taken
-// yet.
-void plan_at_step(Team& team, Op& op) {
-    team.is_timed = false;
-    static_cast<Rounds&>(op) = Rounds{};
-    op.events = team.bases.events;
-    op.chunks = team.bases.chunks;
-    plan_blocks(team, op);
-    team.bases.events += op.events_used;
-    team.bases.chunks += op.chunks_used;
-}
-
 // ---- short blocks ------------------------------------------------------------------------------
 
 // Of an alltoallv with several cells a line.
@@ -169,7 +157,7 @@ bool write_cells(Team& team, Op& op, const BlockCells& cells) {
         longest = std::max(longest, bytes_in_cell(cells, given_to(team, op, other).bytes));
     });
     if (longest == 0) return true;
-    // A spare line is one cell.
+    // An alltoallv uses no spare lines, which are one cell; so its payload is said to be long.
     if (!may_write(team, op, is_each_for_each(op) ? kInlineBytesMax : longest)) return false;
     if (op.served > 0) offer_blocks(team, op);
     const auto write = [&](Rank taker) {
@@ -394,8 +382,8 @@ bool tend_own(Team& team, Op& op) {
 
 // ---- a call -------------------------------------------------------------------------------------
 
-// Up to a round ahead of what is read here, so that a neighbour who is a little late does not stop
-// the copying.
+// A rank writes at most a round more than it has read. So it goes on copying while a neighbour is a
+// little late.
 bool may_go_ahead(const Op& op) {
     const bool is_written = (op.phase & kIsWritten) != 0;
     const bool is_near = op.posted <= op.taken + 1 || op.taken == op.to_take;
@@ -425,7 +413,7 @@ bool is_done(const Op& op) {
     return has_all && is_read && op.posted == op.rounds && (op.phase & kIsWritten) != 0;
 }
 
-// What is left of a call whose short blocks are read.
+// The call goes on once this rank has read the short blocks.
 Step go_on(Team& team, Op& op, const BlockCells& cells) {
     if (op.taken < op.to_take) {
         if (take_block_round(team, op, cells)) {
@@ -460,7 +448,7 @@ Step move_blocks(Team& team, Op& op) {
 }
 
 Step move_unplanned_blocks(Team& team, Op& op) {
-    if (op.phase == 0) plan_at_step(team, op);
+    if (op.phase == 0) plan_now(team, op, plan_blocks);
     return move_blocks(team, op);
 }
 

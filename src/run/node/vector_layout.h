@@ -58,8 +58,6 @@ struct OfferedBlock {
 };
 static_assert(kSizeMax > kInlineBytesMax && sizeof(OfferedBlock) <= kLinePayloadBytes);
 
-// Of `taker` in the slot, or in a chunk, of `giver`.
-inline size_t cell_index(Rank giver, Rank taker) { return taker < giver ? taker : taker - 1; }
 // Where a cell of whole lines is. In an allgatherv all take the same one.
 Slot cell_for(const Team& team, const Op& op, const BlockCells& cells, Rank giver, Rank taker);
 // Its flag, if it is written in this call; else anything.

@@ -188,7 +188,8 @@ Uneven draw_uneven(uint64_t seed) {
         static_cast<uint32_t>((one.root + 1 + prng.below(one.ranks - 1)) % one.ranks);
     one.from = one.form == TUTTI_GATHERV ? other : one.root;
     one.to = one.form == TUTTI_GATHERV ? one.root : other;
-    // Whoever waits for rounds that never come says nothing to a giver which waits for it as well.
+    // Not a taker without a block from this giver: the giver would wait for room in its ring, and the
+    // taker for rounds that never come, and neither can tell.
     while (one.given[one.from][one.to] == 0) {
         one.given[one.from][one.to] = kLengths[prng.below(std::size(kLengths))];
     }
