@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gatherv in which every rank sends its block straight to the root: see gather_direct.h.
-#include "plan/algo/gather_direct.h"
+// Gatherv in which every rank sends its block straight to the root: see rooted_direct.h.
+#include "plan/algo/rooted_direct.h"
 
 namespace tutti::algo {
 
 Algorithm gatherv_direct() {
-    return {.name = GatherDirect::kName,
+    return {.name = RootedDirect::kName,
             .collective = TUTTI_GATHERV,
             .summary = "every rank sends to the root",
-            .make = make<GatherDirect>,
+            .make = make<RootedDirect>,
             .steps = one_step,
             .has_single_blocks = true,
             .has_fan_in = true};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scatterv in which the root sends every rank its block: see scatter_direct.h.
-#include "plan/algo/scatter_direct.h"
+// Scatterv in which the root sends every rank its block: see rooted_direct.h.
+#include "plan/algo/rooted_direct.h"
 
 namespace tutti::algo {
 
 Algorithm scatterv_direct() {
-    return {.name = ScatterDirect::kName,
+    return {.name = RootedDirect::kName,
             .collective = TUTTI_SCATTERV,
             .summary = "the root sends to every rank",
-            .make = make<ScatterDirect>,
+            .make = make<RootedDirect>,
             .steps = one_step,
             .has_single_blocks = true,
             .has_fan_in = true};
