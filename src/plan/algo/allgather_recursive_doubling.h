@@ -20,71 +20,54 @@
 //   I2  ranks whose intervals end one depth earlier wait for nobody there
 #pragma once
 
-#include <array>
+#include <utility>
 
 #include "plan/algo/algorithms.h"
-#include "plan/algo/halving.h"
+#include "plan/algo/half_pairs.h"
 
 namespace tutti::algo {
 
 class AllgatherRecursiveDoubling final : public Program {
   public:
-    AllgatherRecursiveDoubling(const Shape& shape, Rank rank) : shape_(shape), r_(rank) {
-        Rank begin = 0;
-        Rank end = shape.ranks;
-        while (end - begin > 1) {
-            const Rank middle = begin + (end - begin + 1) / 2;
-            level_[depth_++] = {begin, middle, end};
-            (r_ < middle ? end : begin) = middle;
-        }
-    }
+    AllgatherRecursiveDoubling(const Shape& shape, Rank rank)
+        : shape_(shape), r_(rank), pairs_(shape.ranks, rank) {}
 
     static constexpr std::string_view kName = "recursive_doubling";
     [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (shape_.bytes == 0) return {1, 1, 0, 0};
-        return {1, 1, std::max<uint64_t>(1, depth_), 0};
+        return {1, 1, std::max<uint64_t>(1, pairs_.count()), 0};
     }
     void read(uint64_t, uint64_t round, sched::Round& out) const override {
         out.clear();
-        if (depth_ > 0) exchange(depth_ - 1 - static_cast<uint32_t>(round), round == 0, out);
+        if (pairs_.count() > 0) {
+            exchange(pairs_[pairs_.count() - 1 - static_cast<uint32_t>(round)], round == 0, out);
+        }
         if (round == 0) out.add(sched::copy(blocks(r_, r_ + 1), own()));
     }
 
   private:
-    struct Level {
-        Rank begin = 0;
-        Rank middle = 0;
-        Rank end = 0;
-    };
     [[nodiscard]] sched::Block own() const { return sched::input(0, shape_.block_bytes(r_)); }
     [[nodiscard]] sched::Block blocks(Rank begin, Rank end) const {
         const uint64_t offset = shape_.block_offset(begin);
         return sched::output(offset, shape_.block_offset(end) - offset);
     }
-    void exchange(uint32_t d, bool is_first_round, sched::Round& out) const {
-        const auto [begin, middle, end] = level_[d];
-        const bool is_left = r_ < middle;
-        const Rank size_left = middle - begin;
-        const Rank size_right = end - middle;
-        const Rank i = is_left ? r_ - begin : r_ - middle;
-        // The first half's last rank has no partner of its own if that half is longer.
-        const bool is_odd = is_left && i == size_right;
-        const Rank peer = is_odd ? middle : is_left ? middle + i : begin + i;
-        const auto held = is_left ? blocks(begin, middle) : blocks(middle, end);
-        const auto wanted = is_left ? blocks(middle, end) : blocks(begin, middle);
+    void exchange(const HalfPair& pair, bool is_first_round, sched::Round& out) const {
+        const sched::Block first = blocks(pair.begin, pair.middle);
+        const sched::Block second = blocks(pair.middle, pair.end);
+        const auto [held, wanted] =
+            pair.is_left ? std::pair(first, second) : std::pair(second, first);
         // Two ranks meet at one depth only.
-        out.add(sched::recv(peer, 0, wanted, sched::kAfterNone));
+        out.add(sched::recv(pair.peer, 0, wanted, sched::kAfterNone));
         // In the first round the own block is all that is held, and the copy is still to come.
         const sched::Block going = is_first_round ? own() : held;
-        if (!is_odd) out.add(sched::send(peer, 0, going));
-        if (r_ == middle && size_left > size_right) out.add(sched::send(middle - 1, 0, going));
+        if (!pair.is_alone) out.add(sched::send(pair.peer, 0, going));
+        if (pair.meets_second) out.add(sched::send(pair.middle - 1, 0, going));
     }
 
     Shape shape_;
     Rank r_;
-    uint32_t depth_ = 0;
-    std::array<Level, 32> level_;
+    HalfPairs pairs_;
 };
 
 inline Algorithm allgather_recursive_doubling_of(tutti_collective collective) {

@@ -31,19 +31,15 @@
 #include <array>
 
 #include "plan/algo/algorithms.h"
+#include "plan/algo/half_pairs.h"
 
 namespace tutti::algo {
 
 class ReduceScatterHalving final : public Program {
   public:
     ReduceScatterHalving(const Shape& shape, Rank rank) : shape_(shape), r_(rank) {
-        Rank begin = 0;
-        Rank end = shape.ranks;
-        while (end - begin > 1) {
-            const Rank middle = begin + (end - begin + 1) / 2;
-            add_level(begin, middle, end);
-            (r_ < middle ? end : begin) = middle;
-        }
+        const HalfPairs pairs(shape.ranks, rank);
+        for (uint32_t depth = 0; depth < pairs.count(); ++depth) add_level(pairs[depth]);
     }
 
     static constexpr std::string_view kName = "halving";
@@ -132,20 +128,15 @@ class ReduceScatterHalving final : public Program {
         }
         step_[count_++] = step;
     }
-    void add_level(Rank begin, Rank middle, Rank end) {
-        const bool is_left = r_ < middle;
-        const Rank right = end - middle;
-        const Rank i = is_left ? r_ - begin : r_ - middle;
-        // The first half's last rank has no partner of its own if that half is longer.
-        const bool is_odd = is_left && i == right;
-        const Rank peer = is_odd ? middle : is_left ? middle + i : begin + i;
-        Step step = {.receives = !is_odd, .peer = peer};
-        step.kept = is_left ? blocks(begin, middle) : blocks(middle, end);
-        step.given = is_left ? blocks(middle, end) : blocks(begin, middle);
-        const bool has_second = r_ == middle && middle - begin > right;
-        if (has_second) step.second = middle - 1;
+    void add_level(const HalfPair& pair) {
+        const Stretch first = blocks(pair.begin, pair.middle);
+        const Stretch second = blocks(pair.middle, pair.end);
+        Step step = {.receives = !pair.is_alone, .peer = pair.peer};
+        step.kept = pair.is_left ? first : second;
+        step.given = pair.is_left ? second : first;
+        if (pair.meets_second) step.second = pair.middle - 1;
         add(step);
-        if (!has_second) return;
+        if (!pair.meets_second) return;
         add({.folds_second = true, .kept = step.kept});
         second_bytes_ = step.kept.bytes;
     }
