@@ -275,7 +275,8 @@ def print_markdown(table, left=1):
 def multicast_text(row):
     """A communicator's line in the report: its rate, and what was lost and repaired."""
     if row["state"] != "on":
-        return f"multicast {row['state']} on {row['communicator']}: {row['reason']}"
+        reason = f": {row['reason']}" if "reason" in row else ""
+        return f"multicast {row['state']} on {row['communicator']}{reason}"
     quick = row["repaired_in_10_ms"] / row["repaired"] if row["repaired"] else 1
     return (f"multicast on {row['communicator']}: {row['bytes_per_s'] * 8e-6:.4g} Mbit/s, "
             f"{row['data_packets']} packets, {row['losses']} losses, {row['naks']} NAKs, "
