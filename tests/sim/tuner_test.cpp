@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Teams that measure themselves in virtual time, on machines made up here: all ranks come to the
 // same tuning, whoever is late, and it is the one that the machine asks for.
+#include "run/node/offer.h"
 #include "run/node/tuner.h"
 
 #include <gtest/gtest.h>
@@ -599,6 +600,40 @@ TEST(Tuner, AScattersRootDecidesAlone) {
         make_calls(node::Contest::kDistance + node::Contest::kCalls, rings_win);
         expect_all("pipeline");
         EXPECT_EQ(crew.teams[0].single_copy.doubts, 0u) << "nobody was late";
+    }
+}
+
+// Nobody knows all lengths of such a call, so the others follow whoever gives long blocks.
+TEST(Tuner, EachGiverOfAVectorFormDecidesAlone) {
+    for (const auto collective :
+         {TUTTI_GATHERV, TUTTI_SCATTERV, TUTTI_ALLGATHERV, TUTTI_ALLTOALLV}) {
+        Crew crew(3, 5, true);
+        const Machine measured = machine(CopyWay::kPrefetch, 50, 40'000);
+        give_tuners(crew, measure(crew, measured));
+        ASSERT_EQ(crew.teams[0].tuning.single_all_ways, kNever);
+        constexpr uint32_t kGiver = 1;  // of the longest block, to another one
+        const uint64_t seed = is_dealt(collective) ? 5 : 4;
+        const auto reads_in_place = [&] {
+            return (node::own_offer(crew.teams[kGiver]) & node::kWithdrawn) == 0;
+        };
+        const auto make_calls = [&](uint32_t calls, uint64_t ring_ns, uint64_t single_ns) {
+            const Machine here = [&](const node::Team& team, const node::Op& op) {
+                if (op.call.collective != collective) return measured(team, op);  // a look
+                return reads_in_place() ? single_ns : ring_ns;
+            };
+            for (uint32_t i = 0; i < calls; ++i) {
+                const uint32_t root = collective == TUTTI_SCATTERV ? kGiver : 0;
+                ASSERT_EQ(run_call(crew, {collective, root, 100'000, Fold::kXorU64, seed}, here), "");
+            }
+            crew.check_agreement();
+        };
+        constexpr uint32_t kContest = node::Contest::kFirst + node::Contest::kCalls;
+        make_calls(1, 20'000, 50);
+        EXPECT_FALSE(reads_in_place()) << collective;
+        make_calls(kContest, 20'000, 50);
+        EXPECT_TRUE(reads_in_place()) << collective;
+        make_calls(node::Contest::kDistance + node::Contest::kCalls, 50, 20'000);
+        EXPECT_FALSE(reads_in_place()) << collective;
     }
 }
 

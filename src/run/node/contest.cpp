@@ -22,8 +22,8 @@ uint64_t quicker_half(std::array<uint32_t, Contest::kTimes> times) {
 
 }  // namespace
 
-// Gathers may differ in size from rank to rank, which then count otherwise. So may scatters, but
-// their receivers follow the root (node_algorithms.cpp).
+// Gathers and scatters may differ in size from rank to rank, which then count otherwise. But their
+// receivers follow the givers (node_algorithms.cpp).
 bool Contest::is_about(const Call& call, Rank ranks) {
     if (call.bytes < kBytesMin || call.is_signal) return false;
     switch (call.collective) {
@@ -31,11 +31,11 @@ bool Contest::is_about(const Call& call, Rank ranks) {
         case TUTTI_ALLREDUCE:
         case TUTTI_ALLGATHER:
         case TUTTI_ALLTOALL:
+        case TUTTI_GATHER:
+        case TUTTI_SCATTER:
             return true;
         case TUTTI_REDUCE:
             return ranks <= kReduceRanksMax;
-        case TUTTI_SCATTER:
-            return call.bytes >= kScatterBytesMin;
         default:
             return false;
     }

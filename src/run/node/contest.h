@@ -5,7 +5,8 @@
 // Rings or single copy: what is measured when a team is made (meter.h) moves data that was just
 // written, of 256 KiB at most. A program may send the same data again, or more than a cache holds,
 // and then the other way may be faster. Members count these calls alike and hear the same times, so
-// all go the same way. Of scatters each root counts its own and hears its own times.
+// all go the same way. Of gathers, scatters and vector forms each giver counts its own and hears its
+// own times. The others need not know of its contests.
 //
 // Results written into the caches or past them: each member counts its own calls and hears its own
 // times. A result that the caches can hold is better written into them. How much they hold is not
@@ -43,10 +44,8 @@ class Contest {
     static constexpr uint32_t kDistance = 64;
     static constexpr uint32_t kDistanceGrowth = 8;
     static constexpr uint32_t kDistanceMax = 4096;
-    // Below, what measuring has found is right. Of a scatter's block: rings win by far where caches
-    // hold it.
+    // Below, what measuring has found is right. Of a vector form: of a block.
     static constexpr uint64_t kBytesMin = 32 * 1024;
-    static constexpr uint64_t kScatterBytesMin = uint64_t{1} << 20;
 
     // Picoseconds for a KiB, by way: the first one (rings, within), the second one.
     using Times = std::array<std::array<uint32_t, kTimes>, 2>;

@@ -434,10 +434,10 @@ void plan_chunk_allreduce(const Team& team, Op& op);
 void plan_split_reduce(const Team& team, Op& op);
 void plan_turn_reduce(const Team& team, Op& op);
 void plan_single_move(const Team& team, Op& op);
-// After the plan of a scatter whose root alone says how it goes. withholds: this is the root, and
-// its data goes through its ring, as if its readers had come too late.
-void let_root_choose(Op& op, bool withholds);
-// Of such a scatter, as far as this rank knows.
+// After the plan of a gather or scatter whose givers say how it goes. withholds: this is a giver,
+// and its data goes through its ring, as if its readers had come too late.
+void let_givers_choose(Op& op, bool withholds);
+// Of such a call, as far as this rank knows.
 bool chose_ring(const Op& op);
 void plan_single_reduce(const Team& team, Op& op);
 void plan_single_allreduce(const Team& team, Op& op);

@@ -160,9 +160,11 @@ void start_large(Team& team, Op& op, const Algorithm* named) {
     if (named) return start_planned(team, op, *named);
     const bool tuned = is_tuned_single(team, op.call);
     if (!team.tuner) return start_planned(team, op, choose_large(team, op.call, tuned));
-    if (team.tuner->lets_root_choose(team, op.call) && may_be_single(team, op.call)) {
-        start_planned(team, op, *row_of(TUTTI_SCATTER).single);
-        let_root_choose(op, team.rank == op.call.root && !team.tuner->enter(team, op.call, tuned));
+    if (team.tuner->lets_givers_choose(team, op.call) && may_be_single(team, op.call)) {
+        start_planned(team, op, *row_of(op.call.collective).single);
+        const bool is_root = team.rank == op.call.root;
+        const bool is_giver = is_root == (op.call.collective == TUTTI_SCATTER);
+        let_givers_choose(op, is_giver && !team.tuner->enter(team, op.call, tuned));
     } else {
         const bool prefers = team.tuner->enter(team, op.call, tuned);
         start_planned(team, op, choose_large(team, op.call, prefers));
@@ -257,7 +259,7 @@ void pass(Team& team, const Call& call) {
 
 const char* algorithm_name(const Team& team, const Call& call) { return choose(team, call).name; }
 const char* algorithm_name(const Op& op) {
-    return chose_ring(op) ? row_of(TUTTI_SCATTER).large->name : op.step ? running(op).name : "none";
+    return chose_ring(op) ? row_of(op.call.collective).large->name : op.step ? running(op).name : "none";
 }
 
 const Algorithm& chosen(const Team& team, const Call& call) { return choose(team, call); }

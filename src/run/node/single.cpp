@@ -28,7 +28,7 @@ enum Phase : uint32_t {
     kIsClaimed = 4,    // this rank reads what the giver `next` offers
     kHasRead = 8,      // all offers have been read, or were gone
     kIsWithheld = 16,  // nobody is to read what this rank offers
-    kIsByRoot = 32     // the root says whether to read or to use its ring
+    kIsByGivers = 32   // each says whether to read or to use its ring
 };
 
 bool has_one_giver(const Op& op) {
@@ -295,12 +295,12 @@ void plan_single_move(const Team& team, Op& op) {
     op.next = 1;
 }
 
-void let_root_choose(Op& op, bool withholds) {
-    op.phase |= kIsByRoot | (withholds ? kIsWithheld : 0u);
+void let_givers_choose(Op& op, bool withholds) {
+    op.phase |= kIsByGivers | (withholds ? kIsWithheld : 0u);
 }
 
 bool chose_ring(const Op& op) {
-    if (op.step != single_move || (op.phase & kIsByRoot) == 0) return false;
+    if (op.step != single_move || (op.phase & kIsByGivers) == 0) return false;
     return (op.phase & kIsWithheld) != 0 || op.ringed > 0;
 }
 

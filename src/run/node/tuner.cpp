@@ -20,8 +20,16 @@ bool Tuner::enter_alone(Contest& contest, Team& team, const Call& call, bool tun
 
 bool Tuner::enter(Team& team, const Call& call, bool tuned) {
     if (phase_ != Phase::kResting || !may_try(team, call)) return tuned;
-    if (call.collective == TUTTI_SCATTER) return enter_alone(contest_, team, call, tuned);
+    if (has_rooted_blocks(call.collective)) return enter_alone(contest_, team, call, tuned);
     return enter(contest_, team, call, tuned);
+}
+
+bool Tuner::enter_blocks(Team& team, const Call& call, uint64_t bytes, bool tuned) {
+    if (!may_try(team)) return tuned;
+    Call kind;
+    kind.collective = call.collective;
+    kind.bytes = bytes;
+    return enter_alone(contest_, team, kind, tuned);
 }
 
 bool Tuner::enter_result(Team& team, const Call& call, bool tuned) {
@@ -33,11 +41,12 @@ bool Tuner::enter_result(Team& team, const Call& call, bool tuned) {
 
 namespace {
 // Whether this rank copies what others have written into a result of its own, piece by piece.
-// Reductions and scatters do, too, or not: which, is not the same in all calls of a size.
+// Reductions and scatters do, too, or not: which, is not the same in all calls of a size. Nor is it
+// of a gather, whose root times its own calls alone and finds no difference where it reads in place.
 bool places_result(const Team& team, const Op& op) {
+    if (op.call.collective == TUTTI_GATHER) return team.rank == op.call.root;
     if (op.step == single_move) return false;
     if (op.call.collective == TUTTI_BCAST) return team.rank != op.call.root;
-    if (op.call.collective == TUTTI_GATHER) return team.rank == op.call.root;
     return op.call.collective == TUTTI_ALLGATHER || op.call.collective == TUTTI_ALLTOALL;
 }
 }  // namespace

@@ -76,16 +76,23 @@ class Tuner {
         compares_ = may_try(team, call) && contest_.compares(call);
         return looks_ || compares_;
     }
-    // Its root says how a scatter goes: it offers what the others may read, or withholds it. They
-    // follow, and need not count these calls as the root does, whose sizes may be others.
-    [[nodiscard]] bool lets_root_choose(const Team& team, const Call& call) const {
-        return call.collective == TUTTI_SCATTER && may_try(team, call);
+    // The givers say how a gather or scatter goes: each offers what others may read, or withholds
+    // it. They follow, and need not count these calls as a giver does, whose sizes may be others.
+    [[nodiscard]] bool lets_givers_choose(const Team& team, const Call& call) const {
+        return has_rooted_blocks(call.collective) && may_try(team, call);
     }
-    // The call itself: whether as a single copy. tuned: what the tuning says. Of a scatter the root
-    // alone asks.
+    // Single copy can be chosen, and nobody waits for a processor. All ranks know this alike.
+    [[nodiscard]] bool may_try(const Team& team) const {
+        return may_choose_ && team.single_copy.peers && team.tuning.has_cores;
+    }
+    // The call itself: whether as a single copy. tuned: what the tuning says. Of a gather or scatter
+    // the givers alone ask.
     bool enter(Team& team, const Call& call, bool tuned);
     // The same of a call whose result may go past this rank's caches: whether it does.
     bool enter_result(Team& team, const Call& call, bool tuned);
+    // Of the blocks that this rank gives in a vector form, so many bytes together: whether the others
+    // read them in place. They follow, as in a scatter.
+    bool enter_blocks(Team& team, const Call& call, uint64_t bytes, bool tuned);
     void end_timed() { (contest_.is_timed() ? contest_ : caches_).ended(clock_.now_ns()); }
     [[nodiscard]] bool prefers_single(const Team& team, const Call& call, bool tuned) const {
         return may_try(team, call) ? contest_.prefers_second(call, tuned) : tuned;
@@ -115,10 +122,8 @@ class Tuner {
   private:
     enum class Phase { kResting, kBegun, kComparing, kAsking, kMeasuring };
 
-    // Single copy can be chosen, and nobody waits for a processor.
     [[nodiscard]] bool may_try(const Team& team, const Call& call) const {
-        return may_choose_ && team.single_copy.peers && team.tuning.has_cores &&
-               Contest::is_about(call, team.size);
+        return may_try(team) && Contest::is_about(call, team.size);
     }
 
     bool enter(Contest& contest, Team& team, const Call& call, bool tuned);

@@ -152,14 +152,17 @@ size_t bytes_in_cell(const BlockCells& cells, size_t bytes) {
 // False while the slots of an earlier call may be needed.
 bool write_cells(Team& team, Op& op, const BlockCells& cells) {
     size_t longest = 0;
+    uint64_t offered = 0;
     const bool is_for_all = op.call.collective == TUTTI_ALLGATHERV;
     for_others(team, op, [&](Rank other) {
-        longest = std::max(longest, bytes_in_cell(cells, given_to(team, op, other).bytes));
+        const size_t bytes = given_to(team, op, other).bytes;
+        longest = std::max(longest, bytes_in_cell(cells, bytes));
+        if (is_offered(cells, bytes)) offered += bytes;
     });
     if (longest == 0) return true;
     // An alltoallv uses no spare lines, which are one cell; so its payload is said to be long.
     if (!may_write(team, op, is_each_for_each(op) ? kInlineBytesMax : longest)) return false;
-    if (op.served > 0) offer_blocks(team, op);
+    if (op.served > 0) offer_blocks(team, op, offered);
     const auto write = [&](Rank taker) {
         const GivenBlock block = given_to(team, op, taker);
         if (is_offered(cells, block.bytes)) write_offered(team, op, cells, taker, block);

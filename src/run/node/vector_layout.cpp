@@ -3,6 +3,7 @@
 
 #include "base/collectives.h"
 #include "run/node/detail.h"
+#include "run/node/tuner.h"
 
 namespace tutti::node {
 
@@ -72,11 +73,14 @@ OwnBlock own_block(const Team& team, const Op& op) {
 
 namespace {
 
-// All ranks know alike what was measured. An offer takes a cell with a length.
+// All ranks know alike what was measured, and whether there are contests. An offer takes a cell with
+// a length.
 size_t offered_from(const Team& team, const Op& op, size_t room) {
     const bool has_peers = team.single_copy.peers != nullptr && team.size <= kReadersMax;
     if (!has_peers || op.number >= kOfferNumberMax) return SIZE_MAX;
-    return std::max(single_from(team.tuning, op.call.collective), room + 1);
+    uint64_t from = single_from(team.tuning, op.call.collective);
+    if (team.tuner && team.tuner->may_try(team)) from = std::min(from, Contest::kBytesMin);
+    return std::max<size_t>(from, room + 1);
 }
 
 }  // namespace

@@ -2,11 +2,17 @@
 #include "run/node/vector_offers.h"
 
 #include "run/node/offer.h"
+#include "run/node/tuner.h"
 
 namespace tutti::node {
 
 // Each cell has an address of its own, so the offer has none.
-void offer_blocks(Team& team, const Op& op) { open_offer(team, op, nullptr); }
+void offer_blocks(Team& team, const Op& op, uint64_t bytes) {
+    const bool tuned = bytes / op.served >= single_from(team.tuning, op.call.collective);
+    const bool stands =
+        team.tuner ? team.tuner->enter_blocks(team, op.call, bytes, tuned) : tuned;
+    open_offer(team, op, nullptr, nullptr, stands ? 0 : kRefused | kWithdrawn);
+}
 
 OfferState tend_blocks(Team& team, const Op& op) {
     const uint64_t word = own_offer(team);

@@ -3,6 +3,7 @@
 // (offer.h), and tells each taker by its cell where its block stands. It never withdraws because a
 // taker is late: such blocks are longer than MPIs send ahead. If one cannot read, the giver
 // withdraws, and all that have not read take their blocks from its ring, behind all other rounds.
+// So they do where the giver's own calls have found its ring faster (contest.h).
 // Inside node/ only.
 #pragma once
 
@@ -12,8 +13,9 @@ namespace tutti::node {
 
 // ---- the giver ----------------------------------------------------------------------------------
 
-// Before its cells are written. Op.served: takers of offered blocks, some.
-void offer_blocks(Team& team, const Op& op);
+// Before its cells are written. Op.served: takers of offered blocks, some. bytes: of these blocks
+// together. The others learn from the offer whether it stands, or is withdrawn from the beginning.
+void offer_blocks(Team& team, const Op& op, uint64_t bytes);
 enum class OfferState {
     kOver,       // all takers have read
     kStands,     // some are to read, or do
