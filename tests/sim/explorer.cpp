@@ -53,6 +53,7 @@ void Explorer::collect_memory() {
             // Of the scratch memory, folding's part lives within a step only.
             regions.emplace_back(node::payload_space(team), 2 * node::kInlineBytesMax);
             regions.emplace_back(std::as_writable_bytes(std::span(team.single_copy.by_ring)));
+            regions.emplace_back(std::as_writable_bytes(std::span(&team.block_ring, 1)));
             if (!team.lean.pool) continue;
             regions.emplace_back(std::as_writable_bytes(std::span(&team.lean.part->placed, 1)));
             regions.emplace_back(

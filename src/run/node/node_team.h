@@ -107,6 +107,18 @@ struct SingleCopy {
     std::optional<uint64_t> patience_polls;
 };
 
+// What a vector form has written into this rank's ring (vector_ring.h).
+struct RingCall {
+    uint64_t number = 0;   // of the call
+    uint64_t base = 0;     // its first chunk, as others count
+    uint64_t first = 0;    // the place of its first round
+    uint64_t early = 0;    // rounds before those of offered blocks
+    uint64_t written = 0;  // rounds
+};
+struct BlockRing {
+    RingCall before, now;
+};
+
 // Where a lean team takes its chunks: from this rank's pool, of all its lean teams, and this one's
 // part of it. Other teams have none.
 struct LeanChunks {
@@ -153,6 +165,7 @@ struct Team {
     NoteWord* own_notes = nullptr;  // in the slice
     LeanChunks lean;
     SingleCopy single_copy;
+    BlockRing block_ring;
     Copying copying;
     LocalMemory local;
 };

@@ -15,7 +15,7 @@
 // for. Several cells a line share a flag, which has none.
 //
 // Blocks that are long enough are read in place, where ranks can (vector_offers.h). Then the cell
-// says where the block stands.
+// says where the block stands. Else it says where in the ring it begins (vector_ring.h).
 //
 // A giver writes its cells before its first round. So a taker that waits for the one and sees the
 // other knows that the two disagree.
@@ -32,13 +32,10 @@
 #include "run/node/detail.h"
 #include "run/node/vector_layout.h"
 #include "run/node/vector_offers.h"
+#include "run/node/vector_ring.h"
 
 namespace tutti::node {
 namespace {
-
-// More than a call has: blocks of 4 GiB, a line at a time, and others that were withdrawn. Counters
-// of 64 bits last for 2^37 such calls.
-constexpr uint64_t kRoundsMax = 2 * kOfferedRound;
 
 enum BlockPhase : uint32_t {
     kIsPlanned = 1,
@@ -47,7 +44,8 @@ enum BlockPhase : uint32_t {
     kHasOffered = 8,  // so are their offered ones, or they are in rings
     kIsClaimed = 16,  // this rank reads in place
     kIsRinged = 32,   // the own offered blocks go through the ring
-    kIsOver = 64      // the own offer
+    kIsOver = 64,     // the own offer
+    kIsEntered = 128  // the ring
 };
 
 // The next one whose block is taken, so that not all read the same rank at once.
@@ -134,19 +132,21 @@ void write_cell(const Team& team, const Op& op, const BlockCells& cells, Rank ta
                 block.bytes);
 }
 
-// Tells where an offered block stands.
-void write_offered(const Team& team, const Op& op, const BlockCells& cells, Rank taker,
-                   const GivenBlock& block) {
+// Tells where a long block stands.
+void write_long(const Team& team, const Op& op, const BlockCells& cells, Rank taker,
+                const GivenBlock& block) {
     const Slot cell = cell_for(team, op, cells, team.rank, taker);
-    const OfferedBlock offered{reinterpret_cast<uint64_t>(block.data), block.bytes};
+    const bool is_ours = is_offered(cells, block.bytes);
+    const LongBlock told{is_ours ? reinterpret_cast<uint64_t>(block.data) : 0, block.bytes,
+                         ring_place(team, is_ours)};
     write_lines(op.is_spare ? cell.spare : cell.lines, with_size(op.flag, kSizeMax),
-                reinterpret_cast<const std::byte*>(&offered), sizeof offered);
+                reinterpret_cast<const std::byte*>(&told), sizeof told);
 }
 
 // What a cell holds of a block; 0: nothing.
 size_t bytes_in_cell(const BlockCells& cells, size_t bytes) {
-    if (is_offered(cells, bytes)) return sizeof(OfferedBlock);
-    return is_short(cells, bytes) ? bytes : 0;
+    if (is_short(cells, bytes)) return bytes;
+    return is_told(cells, bytes) ? sizeof(LongBlock) : 0;
 }
 
 // False while the slots of an earlier call may be needed.
@@ -159,13 +159,15 @@ bool write_cells(Team& team, Op& op, const BlockCells& cells) {
         longest = std::max(longest, bytes_in_cell(cells, bytes));
         if (is_offered(cells, bytes)) offered += bytes;
     });
+    if ((op.phase & kIsEntered) == 0) enter_ring(team, op, cells.per_line == 1);
+    op.phase |= kIsEntered;
     if (longest == 0) return true;
     // An alltoallv uses no spare lines, which are one cell; so its payload is said to be long.
     if (!may_write(team, op, is_each_for_each(op) ? kInlineBytesMax : longest)) return false;
     if (op.served > 0) offer_blocks(team, op, offered);
     const auto write = [&](Rank taker) {
         const GivenBlock block = given_to(team, op, taker);
-        if (is_offered(cells, block.bytes)) write_offered(team, op, cells, taker, block);
+        if (is_told(cells, block.bytes)) write_long(team, op, cells, taker, block);
         if (is_short(cells, block.bytes)) write_cell(team, op, cells, taker, block);
     };
     if (cells.per_line > 1) {
@@ -230,7 +232,7 @@ bool take_short(const Team& team, Op& op, const BlockCells& cells) {
 // ---- long blocks -------------------------------------------------------------------------------
 
 void write_round(Team& team, Op& op, const BlockCells& cells) {
-    std::byte* const chunk = team.slice.chunk(team.rank, op.chunks + op.posted);
+    std::byte* const chunk = next_chunk(team);
     const auto write = [&](std::byte* to, const GivenBlock& block) {
         const BlockPiece piece = piece_in(team, op, cells, block.bytes, op.posted);
         if (piece.bytes == 0) return;
@@ -246,36 +248,48 @@ void write_round(Team& team, Op& op, const BlockCells& cells) {
     publish_round(team, op);
 }
 
-// Where the block of a giver is of whom this rank expects a long one.
-enum class Source { kNotYet, kCell, kRing };
-Source look_for(const Team& team, const Op& op, const BlockCells& cells, Rank giver) {
-    // In this order, as a cell is written before the first round.
-    const bool has_round = has_published(team, giver, op.events + op.taken + 1);
-    const bool has_cell =
-        cells.per_line == 1 && op.taken < kOfferedRound &&
-        is_same_number(cell_flag(op, cell_for(team, op, cells, giver, team.rank)), op.flag);
-    return has_cell ? Source::kCell : has_round ? Source::kRing : Source::kNotYet;
-}
-Source source_of(const Team& team, Op& op, const BlockCells& cells, Rank giver) {
-    Source source = look_for(team, op, cells, giver);
-    if (source != Source::kNotYet) return source;
+// A cell is written before the first round, and before its writer leaves.
+Told told_by(const Team& team, Op& op, const BlockCells& cells, Rank giver, LongBlock& block) {
+    const bool is_past = has_published(team, giver, op.events + 1) || has_finished(team, op, giver);
+    const Told told = told_in_cell(team, op, cells, giver, block);
+    if (told != Told::kNotYet) return told;
     op.awaited = giver;
-    if (!has_finished(team, op, giver)) return source;
-    // What it wrote before it left is there now, or never will be.
-    source = look_for(team, op, cells, giver);
-    if (source == Source::kNotYet) differs(op, giver);
-    return source;
+    if (is_past) differs(op, giver);
+    return told;
+}
+
+bool has_round(const Team& team, Op& op, Rank giver) {
+    return has_published(team, giver, op.events + op.taken + 1) || awaits(op, giver);
 }
 
 // A piece for this rank; false where it is not there yet.
-bool take_piece(Team& team, Op& op, const BlockCells& cells, Rank giver, const TakenBlock& block,
-                const BlockPiece& piece) {
-    const Source source = source_of(team, op, cells, giver);
-    if (source == Source::kNotYet) return false;
-    // It has sent less, all at once.
-    if (source == Source::kCell) return op.taken > 0 || take_cell(team, op, cells, giver, block);
+bool take_piece(Team& team, Op& op, const BlockCells& cells, Rank giver, TakenBlock block) {
+    uint64_t place = op.chunks + op.taken;
+    if (cells.per_line == 1) {
+        LongBlock told;
+        switch (told_by(team, op, cells, giver, told)) {
+            case Told::kNotYet:
+                return false;
+            case Told::kShort:  // it has sent less, all at once
+                return op.taken > 0 || take_cell(team, op, cells, giver, block);
+            case Told::kLong:
+                break;
+        }
+        // A shorter one may be cut into more pieces than this rank looks for.
+        const uint64_t rounds = rounds_of(team, op.piece_bytes, told.bytes);
+        if (told.bytes > block.bytes || rounds > rounds_of(team, op.piece_bytes, block.bytes)) {
+            return differs(op, giver);
+        }
+        block.bytes = told.bytes;
+        place = told.ring + op.taken % kOfferedRound;
+    }
+    const BlockPiece piece = piece_in(team, op, cells, block.bytes, op.taken);
+    if (piece.bytes == 0) return true;
+    if (!has_round(team, op, giver)) {
+        return has_finished(team, op, giver) && !has_round(team, op, giver) && differs(op, giver);
+    }
     if (op.taken == 0 && !agrees(team, op, giver)) return false;
-    const std::byte* chunk = team.slice.chunk(giver, op.chunks + op.taken);
+    const std::byte* chunk = team.slice.chunk(giver, place);
     if (has_block_each(op)) chunk += cell_index(giver, team.rank) * op.piece_bytes;
     place_result(team, op, block.data + piece.offset, chunk, piece.bytes);
     return true;
@@ -291,9 +305,9 @@ bool take_block_round(Team& team, Op& op, const BlockCells& cells) {
     for (; op.next < team.size; ++op.next) {
         const Rank giver = next_giver(team, op);
         const TakenBlock block = taken_from(team, op, giver);
-        const BlockPiece piece = piece_in(team, op, cells, block.bytes, op.taken);
-        if (piece.bytes == 0 || !is_in_round(team, op, giver)) continue;
-        if (!take_piece(team, op, cells, giver, block, piece)) return false;
+        if (piece_in(team, op, cells, block.bytes, op.taken).bytes == 0) continue;
+        if (!is_in_round(team, op, giver)) continue;
+        if (!take_piece(team, op, cells, giver, block)) return false;
     }
     op.next = 1;
     ++op.taken;
@@ -302,28 +316,21 @@ bool take_block_round(Team& team, Op& op, const BlockCells& cells) {
 
 // ---- blocks that are read in place --------------------------------------------------------------
 
-// Whether the cell of a giver, which is written, says where an offered block stands.
-bool says_offered(const Team& team, const Op& op, const BlockCells& cells, Rank giver,
-                  OfferedBlock& offered) {
-    const Slot cell = cell_for(team, op, cells, giver, team.rank);
-    uint64_t line = 0;
-    const uint64_t wanted = with_size(op.flag, kSizeMax);
-    return take_slot(reinterpret_cast<std::byte*>(&offered), cell, wanted, sizeof offered, line);
-}
-
 // Reads on in the block of a giver; true when it is done with that.
 bool read_block(Team& team, Op& op, const BlockCells& cells, Rank giver, bool& has_advanced) {
     TakenBlock block = taken_from(team, op, giver);
-    const Source source = source_of(team, op, cells, giver);
-    if (source == Source::kNotYet) return false;
-    if (source == Source::kRing) return differs(op, giver);
-    // What the cell says is asked after it was seen to be written, as a flag that comes in between
-    // would be taken for another answer.
-    OfferedBlock offered;
-    if (!says_offered(team, op, cells, giver, offered)) {
-        return take_cell(team, op, cells, giver, block);  // less was sent
+    LongBlock offered;
+    switch (told_by(team, op, cells, giver, offered)) {
+        case Told::kNotYet:
+            return false;
+        case Told::kShort:  // less was sent
+            return take_cell(team, op, cells, giver, block);
+        case Told::kLong:
+            break;
     }
-    if (offered.bytes > block.bytes) return differs(op, giver);
+    // This rank has said already that it has read all that is not offered.
+    const bool is_in_rounds_before = !is_offered(cells, offered.bytes);
+    if (offered.bytes > block.bytes || is_in_rounds_before) return differs(op, giver);
     block.bytes = offered.bytes;
     bool is_claimed = (op.phase & kIsClaimed) != 0;
     const OfferedRead read = read_offered(team, op, giver, offered, block, is_claimed);
@@ -435,7 +442,7 @@ Step go_on(Team& team, Op& op, const BlockCells& cells) {
 Step move_blocks(Team& team, Op& op) {
     const BlockCells cells = cells_of(team, op);
     if ((op.phase & kIsWritten) == 0 && write_cells(team, op, cells)) op.phase |= kIsWritten;
-    if (may_go_ahead(op) && may_post(team, op)) {
+    if (may_go_ahead(op) && may_write_round(team, op)) {
         write_round(team, op, cells);
         return Step::kAdvanced;
     }

@@ -73,8 +73,8 @@ OwnBlock own_block(const Team& team, const Op& op) {
 
 namespace {
 
-// All ranks know alike what was measured, and whether there are contests. An offer takes a cell with
-// a length.
+// All ranks know alike what was measured, and whether there are contests. An offer takes a cell
+// with a length.
 size_t offered_from(const Team& team, const Op& op, size_t room) {
     const bool has_peers = team.single_copy.peers != nullptr && team.size <= kReadersMax;
     if (!has_peers || op.number >= kOfferNumberMax) return SIZE_MAX;
@@ -114,6 +114,20 @@ uint64_t cell_flag(const Op& op, const Slot& cell) {
     // An alltoallv uses no spare lines.
     std::byte* const begin = is_each_for_each(op) ? cell.lines : begin_of(cell, op.flag);
     return line_flag(begin).load(std::memory_order_acquire);
+}
+
+Told told_in_cell(const Team& team, const Op& op, const BlockCells& cells, Rank giver,
+                  LongBlock& block) {
+    const Slot cell = cell_for(team, op, cells, giver, team.rank);
+    const uint64_t there = cell_flag(op, cell);
+    if (!is_same_number(there, op.flag)) return Told::kNotYet;
+    const uint64_t wanted = with_size(op.flag, kSizeMax);
+    if (there != wanted) return Told::kShort;
+    uint64_t line = 0;
+    const bool is_whole =
+        take_slot(reinterpret_cast<std::byte*>(&block), cell, wanted, sizeof block, line);
+    TUTTI_ASSERT(is_whole, "a line comes as a whole");
+    return Told::kLong;
 }
 
 // ---- pieces ------------------------------------------------------------------------------------

@@ -50,18 +50,28 @@ inline bool is_short(const BlockCells& cells, size_t bytes) {
     return bytes > 0 && bytes <= cells.room;
 }
 inline bool is_offered(const BlockCells& cells, size_t bytes) { return bytes >= cells.offered; }
+// Its cell says where the block stands.
+inline bool is_told(const BlockCells& cells, size_t bytes) {
+    return cells.per_line == 1 && bytes > cells.room;
+}
 
-// What a cell has in place of an offered block. Its flag has kSizeMax, as no payload has.
-struct OfferedBlock {
-    uint64_t data = 0;  // an address of the giver's
+// What a cell has in place of a long block. Its flag has kSizeMax, as no payload has.
+struct LongBlock {
+    uint64_t data = 0;  // an address of the giver's; offered blocks alone
     uint64_t bytes = 0;
+    uint64_t ring = 0;  // where the first piece is, or would be, as an index of the giver's chunks
 };
-static_assert(kSizeMax > kInlineBytesMax && sizeof(OfferedBlock) <= kLinePayloadBytes);
+static_assert(kSizeMax > kInlineBytesMax && sizeof(LongBlock) <= kLinePayloadBytes);
 
 // Where a cell of whole lines is. In an allgatherv all take the same one.
 Slot cell_for(const Team& team, const Op& op, const BlockCells& cells, Rank giver, Rank taker);
 // Its flag, if it is written in this call; else anything.
 uint64_t cell_flag(const Op& op, const Slot& cell);
+
+// What the cell of a giver has, of whom this rank expects a long block.
+enum class Told { kNotYet, kShort, kLong };
+Told told_in_cell(const Team& team, const Op& op, const BlockCells& cells, Rank giver,
+                  LongBlock& block);
 
 // Of a chunk, for each taker.
 size_t share_of_chunk(const Team& team, const Op& op);

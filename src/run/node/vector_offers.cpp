@@ -9,8 +9,7 @@ namespace tutti::node {
 // Each cell has an address of its own, so the offer has none.
 void offer_blocks(Team& team, const Op& op, uint64_t bytes) {
     const bool tuned = bytes / op.served >= single_from(team.tuning, op.call.collective);
-    const bool stands =
-        team.tuner ? team.tuner->enter_blocks(team, op.call, bytes, tuned) : tuned;
+    const bool stands = team.tuner ? team.tuner->enter_blocks(team, op.call, bytes, tuned) : tuned;
     open_offer(team, op, nullptr, nullptr, stands ? 0 : kRefused | kWithdrawn);
 }
 
@@ -27,7 +26,7 @@ OfferState tend_blocks(Team& team, const Op& op) {
     return readers_now(word) == 0 ? OfferState::kUnread : OfferState::kReadStill;
 }
 
-OfferedRead read_offered(Team& team, Op& op, Rank giver, const OfferedBlock& offered,
+OfferedRead read_offered(Team& team, Op& op, Rank giver, const LongBlock& offered,
                          const TakenBlock& block, bool& is_claimed) {
     if (!is_claimed) {
         uint64_t note = 0;

@@ -35,7 +35,7 @@ enum class OfferedRead {
     kInRing     // it cannot be read: it is in the giver's ring, or will be
 };
 // Reads on in an offered block. Op.line: bytes read. is_claimed: this rank reads there.
-OfferedRead read_offered(Team& team, Op& op, Rank giver, const OfferedBlock& offered,
+OfferedRead read_offered(Team& team, Op& op, Rank giver, const LongBlock& offered,
                          const TakenBlock& block, bool& is_claimed);
 
 }  // namespace tutti::node

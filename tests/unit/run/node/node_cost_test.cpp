@@ -32,7 +32,10 @@ uint64_t payload_in(const std::byte* memory, size_t bytes) {
 uint64_t payload_in_slot(const Slot& slot) {
     uint64_t bytes = payload_in(slot.spare, kLinePayloadBytes);
     for (size_t line = 0; line < kSlotLines; ++line) {
-        bytes += payload_in(slot.lines + line * kLineBytes, kLinePayloadBytes);
+        std::byte* const at = slot.lines + line * kLineBytes;
+        // Where a long block stands is none of its bytes.
+        if (flag_bytes(line_flag(at).load()) == kSizeMax) continue;
+        bytes += payload_in(at, kLinePayloadBytes);
     }
     return bytes;
 }

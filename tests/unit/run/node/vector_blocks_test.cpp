@@ -168,6 +168,9 @@ class Members {
         if (form == TUTTI_GATHERV) call.own_bytes = own.send_bytes[root];
         if (form == TUTTI_SCATTERV) call.own_bytes = own.recv_bytes[root];
         if (form == TUTTI_GATHERV) call.send = own.send.data() + root * kBlockMax;
+        start_call(rank, call);
+    }
+    void start_call(Rank rank, const Call& call) {
         ops_[rank] = {};
         node::start(teams_[rank], ops_[rank], call);
     }
@@ -243,6 +246,61 @@ TEST(VectorBlocks, GiversRunAhead) {
     }
 }
 
+// One of long blocks fills its ring call after call. When it begins the ring anew it is two calls
+// ahead at most.
+TEST(VectorBlocks, GiversOfLongBlocksRunAheadByTheRing) {
+    constexpr size_t kBytes = 1'500;
+    constexpr uint64_t kRounds = 2;
+    Members members(3);
+    members.exchange(1, 0, kBytes, kBytes);
+    members.exchange(2, 0, 8, 8);
+    const auto run_others = [&] {
+        for (const Rank rank : {2u, 0u}) {
+            members.start(rank, TUTTI_GATHERV);
+            ASSERT_EQ(members.run(rank), Step::kDone);
+        }
+        EXPECT_EQ(members.received(1, 0), kBytes);
+    };
+    constexpr uint64_t kAhead = kChunkCountMin / kRounds;
+    for (uint64_t call = 0; call < 5 * kAhead; ++call) {
+        members.start(1, TUTTI_GATHERV);
+        if (call < kAhead) {
+            ASSERT_EQ(members.run(1), Step::kDone) << "call " << call;
+            continue;
+        }
+        for (uint64_t i = call == kAhead ? kAhead - 1 : 1; i > 0; --i) {
+            ASSERT_EQ(members.run(1), Step::kBlocked) << "call " << call;
+            run_others();
+        }
+        ASSERT_EQ(members.run(1), Step::kDone) << "call " << call;
+    }
+    for (int call = 0; call < 2; ++call) run_others();
+}
+
+// Other calls between two vector forms take places in the ring, too.
+TEST(VectorBlocks, PlacesInTheRingGoOnOrBeginAnew) {
+    Members members(2);
+    std::vector<std::byte> sent(4'000, std::byte{0x42}), received(8'000);
+    for (int turn = 0; turn < 6; ++turn) {
+        for (int i = 0; i <= turn; ++i) {
+            members.exchange(0, 1, 3'000 - 400 * static_cast<size_t>(i), 3'000);
+            members.exchange(1, 0, 1'100, 1'100);
+            for (Rank rank = 0; rank < 2; ++rank) members.start(rank);
+            ASSERT_TRUE(members.run_all());
+            EXPECT_EQ(members.received(1, 0), 1'100u);
+        }
+        Call call;
+        call.collective = TUTTI_GATHER;
+        call.bytes = sent.size();
+        call.send = sent.data();
+        call.recv = received.data();
+        std::ranges::fill(received, std::byte{0});
+        for (Rank rank = 0; rank < 2; ++rank) members.start_call(rank, call);
+        ASSERT_TRUE(members.run_all());
+        EXPECT_EQ(std::ranges::count(received, std::byte{0x42}), 8'000);
+    }
+}
+
 // In an alltoallv whole slots are in use, so no call goes to spare lines.
 TEST(VectorBlocks, RanksThatOnlyGiveRunAheadByTheSlots) {
     Members members(3);
@@ -313,8 +371,14 @@ struct Difference {
 
 // What is sent decides where it came in a cell.
 TEST(VectorBlocks, LessIsTaken) {
-    for (const Difference& one :
-         {Difference{8, 56}, {56, 57}, {57, 1000}, {1, 1024}, {400, 3000}, {8, 20'000}}) {
+    for (const Difference& one : {Difference{8, 56},
+                                  {56, 57},
+                                  {57, 1000},
+                                  {1, 1024},
+                                  {400, 3000},
+                                  {8, 20'000},
+                                  {1'100, 1'200},
+                                  {3'000, 20'000}}) {
         for (const tutti_collective form : {TUTTI_ALLTOALLV, TUTTI_GATHERV, TUTTI_SCATTERV}) {
             SCOPED_TRACE(std::string(collective_name(form)) + ": " + std::to_string(one.given) +
                          " of " + std::to_string(one.taken));
@@ -357,6 +421,28 @@ TEST(VectorBlocks, OtherLengthsAreFoundOut) {
             EXPECT_FALSE(with.is_known);
         }
     }
+}
+
+TEST(VectorBlocks, ALongerBlockIsFoundOutInTheRing) {
+    Members members(2);
+    members.exchange(1, 0, 20'000, 5'000);
+    for (Rank rank = 0; rank < 2; ++rank) members.start(rank);
+    EXPECT_FALSE(members.run_all());
+    EXPECT_TRUE(members.disagreement(0).is_in_length);
+    EXPECT_EQ(members.disagreement(0).rank, 1u);
+}
+
+// A giver that moves long blocks has none for a rank that waits for one.
+TEST(VectorBlocks, ALongBlockThatNeverComesIsFoundOut) {
+    Members members(3);
+    members.exchange(1, 0, 0, 5'000);
+    members.exchange(1, 2, 20'000, 20'000);
+    members.start(0);
+    members.start(1);
+    EXPECT_EQ(members.run(1), Step::kBlocked);
+    EXPECT_EQ(members.run(0), Step::kBlocked);
+    EXPECT_TRUE(members.disagreement(0).is_in_length);
+    EXPECT_EQ(members.disagreement(0).rank, 1u);
 }
 
 // An end that waits in another form does not take it for one of lengths.
