@@ -126,6 +126,14 @@ TEST_F(CrossingLines, ABarrierAndShortCallsCrossEachLevelOnceAWay) {
     }
 }
 
+// Eight groups of 16: a rank reads those of its group below it, and the leaders before.
+TEST_F(CrossingLines, AScanInGroupsReadsFewLines) {
+    for (const tutti_collective one : {TUTTI_SCAN, TUTTI_EXSCAN}) {
+        EXPECT_EQ(crossings(one, 8).all, 8 * (16 * 15 / 2) + 16 * (8 * 7 / 2u));
+    }
+    EXPECT_EQ(crossings(TUTTI_SCAN, 8, 0, "small").all, 128 * 127 / 2u);
+}
+
 TEST_F(CrossingLines, LongCallsToo) {
     EXPECT_EQ(crossings(TUTTI_BCAST, kLong), down(kLongLines));
     EXPECT_EQ(crossings(TUTTI_ALLREDUCE, kLong), up_and_down(kLongLines));

@@ -130,6 +130,20 @@ TEST(EveryInterleaving, OneCallOfThree) {
     explore_single(3, 512, Fold::kXorU64);
 }
 
+// Whose operators need not commute.
+TEST(EveryInterleaving, ScansInGroups) {
+    for (const tutti_collective kind : {TUTTI_SCAN, TUTTI_EXSCAN}) {
+        for (const uint32_t ranks : {2u, 3u}) {
+            SimTeam team = flat(ranks, 192);
+            team.named[kind] = node::find(kind, "groups");
+            for (const size_t bytes : {kOneLine, kLines}) {
+                explore(team, {{kind, 0, bytes, Fold::kAffine, bytes},
+                               {kind, 0, bytes, Fold::kXorU64, bytes + 1}});
+            }
+        }
+    }
+}
+
 // The same calls of lean teams.
 SimTeam lean(SimTeam team, uint32_t teams) {
     team.lean = simulate::SimLean{.teams = teams};

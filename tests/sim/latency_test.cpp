@@ -95,6 +95,21 @@ TEST_F(Latency, ATreeBeatsAllWithAll) {
     }
 }
 
+// Two hops and few reads, where a rank by itself reads all that are lower. Not with 16 ranks whose
+// cores have eight reads under way, where they are about even. No larger node, since each read of
+// each rank is followed.
+TEST_F(Latency, AScanInGroupsBeatsReadingAllThatAreLower) {
+    constexpr Machine kTwoDies{"16 cores of EPYC 7763", 8, 16, 16, 16, {26, 116, 116, 197}};
+    constexpr Machine kFourDies{"32 cores of EPYC 7763", 8, 32, 32, 32, {26, 116, 116, 197}};
+    const Spec spec = call_of(TUTTI_SCAN, 8);
+    for (const uint32_t reads_ahead : {2u, 8u}) {
+        const Bed few{kTwoDies, Places::kBlock, {.reads_ahead = reads_ahead}};
+        EXPECT_LT(few.ns(8, spec) * 10, few.ns(0, spec) * 11) << few.name();
+        const Bed many{kFourDies, Places::kBlock, {.reads_ahead = reads_ahead}};
+        EXPECT_LT(many.ns(8, spec) * 5, many.ns(0, spec) * 4) << many.name();
+    }
+}
+
 // By way of its landing, and not straight to the tree's root in the other socket and back.
 TEST_F(Latency, ABroadcastFromTheOtherSocketGainsByCrossingOnce) {
     const bool is_at_length = std::getenv("TESTS_LONG") != nullptr;

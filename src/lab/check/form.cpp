@@ -122,6 +122,7 @@ class Form {
         check_block(blocks.landing, true);
         check_block(blocks.to, true);
         check_lengths();
+        check_prefix();
     }
 
     [[nodiscard]] const char* tutti_collective_label() const {
@@ -165,6 +166,12 @@ class Form {
             (lengths == Lengths::kLikeBoth && op_->to.bytes != op_->right.bytes)) {
             fault("its blocks differ in length");
         }
+    }
+
+    void check_prefix() {
+        if (!sched::runs_along(sched::row_of(op_->kind))) return;
+        if (op_->to.bytes == sched::prefix_bytes(*op_, placement_.index_on_node(rank_))) return;
+        fault("its result has another length");
     }
 
     // `after` speaks of the round before; all bits together mean all there are.

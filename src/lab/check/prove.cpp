@@ -64,12 +64,12 @@ class Prover final : public Interpreter {
     bool agree(std::span<LiveOperation* const> members);
     LiveOperation* sender_of(std::span<LiveOperation* const> ends);
     void move(std::span<LiveOperation* const> members);
+    void fold_members(std::span<LiveOperation* const> members, const sched::OperationRow& row);
     void check_output(Rank rank);
     std::string misplaced(Rank rank, const Piece& piece);
     std::string amiss(Rank rank, const Piece& piece);
     void check_left_fold(Rank rank, const Pieces& pieces);
     void check_same_order(Rank rank, const Pieces& pieces);
-    SymbolicValues::Id left_fold(Rank last);
 
     const Shape& shape_;
     const Demands& demands_;
@@ -78,8 +78,7 @@ class Prover final : public Interpreter {
     std::vector<std::string>& faults_;
     SymbolicValues terms_;
     std::vector<RankMemory> memories_;
-    Pieces first_output_;                         // rank 0's, of an allreduce
-    std::vector<SymbolicValues::Id> left_folds_;  // of the ranks up to each, as far as asked for
+    Pieces first_output_;  // rank 0's, of an allreduce
 };
 
 Pieces Prover::read(const LiveOperation& live, const Block& block) {
@@ -225,8 +224,9 @@ bool Prover::agree(std::span<LiveOperation* const> members) {
     }
     const LiveOperation& root = *members[first.peer];
     const uint64_t parts = sched::moves_parts(sched::row_of(first)) ? members.size() : 1;
-    const bool is_wrong =
-        !sched::has_no_blocks(first.kind) && root_block(root.op).bytes != node_bytes(first) * parts;
+    const bool has_root_block =
+        !sched::has_no_blocks(first.kind) && !sched::runs_along(sched::row_of(first));
+    const bool is_wrong = has_root_block && root_block(root.op).bytes != node_bytes(first) * parts;
     if (is_wrong) {
         fault(root, "the root's blocks do not fit " + std::to_string(node_bytes(first)) +
                         " bytes from or to each of " + std::to_string(members.size()) + " ranks");
@@ -263,13 +263,7 @@ void Prover::move(std::span<LiveOperation* const> members) {
         if (sched::moves_parts(row)) block.offset += i * block.bytes;
         return block;
     };
-    if (row.folds) {
-        Pieces pieces = read(*members[0], members[0]->op.left);
-        for (const LiveOperation* member : members.subspan(1)) {
-            pieces = fold(*member, pieces, read(*member, member->op.left));
-        }
-        return memories_[root.rank].write(root, part(0), pieces);
-    }
+    if (row.folds) return fold_members(members, row);
     Pieces whole;
     if (!sched::moves_parts(row)) whole = read(root, part(0));
     for (size_t i = 0; i < members.size(); ++i) {
@@ -283,6 +277,22 @@ void Prover::move(std::span<LiveOperation* const> members) {
             memories_[root.rank].write(root, part(i), read(member, member.op.left));
         }
     }
+}
+
+// In the order of ranks. Of a scan each gets what is up to it, or before it, else the root all.
+void Prover::fold_members(std::span<LiveOperation* const> members, const sched::OperationRow& row) {
+    Pieces all;
+    for (const LiveOperation* member : members) {
+        const Pieces own = read(*member, member->op.left);
+        const Pieces up_to_own = member == members[0] ? own : fold(*member, all, own);
+        if (sched::runs_along(row) && member->op.to.bytes > 0) {
+            const Pieces& result = row.collective == TUTTI_SCAN ? up_to_own : all;
+            memories_[member->rank].write(*member, member->op.to, result);
+        }
+        all = up_to_own;
+    }
+    const LiveOperation& root = *members[members[0]->op.peer];
+    if (!sched::runs_along(row)) memories_[root.rank].write(root, root.op.to, all);
 }
 
 void Prover::multicast(std::span<LiveOperation* const> ends) {
@@ -423,7 +433,7 @@ std::string Prover::amiss(Rank rank, const Piece& piece) {
 
 void Prover::check_left_fold(Rank rank, const Pieces& pieces) {
     const Rank last = origin(shape_.collective, rank, shape_.root, shape_.ranks, 0).last;
-    const SymbolicValues::Id canonical = left_fold(last);
+    const SymbolicValues::Id canonical = terms_.left_fold(last);
     for (const Piece& piece : pieces) {
         if (piece.value.term == canonical) continue;
         return add("rank " + std::to_string(rank) + ": " + range_text(piece.from, piece.to) +
@@ -450,16 +460,6 @@ void Prover::check_same_order(Rank rank, const Pieces& pieces) {
             if (first.to > piece.to) break;
         }
     }
-}
-
-// ((r0 + r1) + r2) + ... last.
-SymbolicValues::Id Prover::left_fold(Rank last) {
-    if (left_folds_.empty()) left_folds_.push_back(terms_.contribution(0));
-    for (auto r = static_cast<Rank>(left_folds_.size()); r <= last; ++r) {
-        const RankSets::Id both = sets().range(0, r);
-        left_folds_.push_back(terms_.fold(left_folds_.back(), terms_.contribution(r), both));
-    }
-    return left_folds_[last];
 }
 
 void prove(const Shape& shape, const topo::Placement& placement,

@@ -96,4 +96,12 @@ SymbolicValues::Id SymbolicValues::fold(Id left, Id right, RankSets::Id both) {
     return place->second;
 }
 
+SymbolicValues::Id SymbolicValues::left_fold(Rank last) {
+    if (left_folds_.empty()) left_folds_.push_back(contribution(0));
+    for (auto r = static_cast<Rank>(left_folds_.size()); r <= last; ++r) {
+        left_folds_.push_back(fold(left_folds_.back(), contribution(r), sets_.range(0, r)));
+    }
+    return left_folds_[last];
+}
+
 }  // namespace tutti::check

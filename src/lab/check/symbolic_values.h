@@ -62,6 +62,8 @@ class SymbolicValues {
     [[nodiscard]] Id contribution(Rank rank) const { return 2 + rank; }
     // The sets are disjoint.
     Id fold(Id left, Id right, RankSets::Id both);
+    // ((r0 + r1) + r2) + ... last.
+    Id left_fold(Rank last);
     [[nodiscard]] RankSets::Id ranks_in(Id term) const { return terms_[term]; }
     RankSets& sets() { return sets_; }
 
@@ -69,6 +71,7 @@ class SymbolicValues {
     RankSets sets_;
     std::vector<RankSets::Id> terms_;  // by term
     std::unordered_map<uint64_t, Id> folds_;
+    std::vector<Id> left_folds_;  // of the ranks up to each, as far as asked for
 };
 
 }  // namespace tutti::check

@@ -148,7 +148,7 @@ NodeSide node_side(const Scenario& scenario, uint64_t bytes,
             side.obstacle = fmt::format(
                 "{} of shared memory for this communicator, TUTTI_MEMORY allows {}",
                 format_bytes(needed), format_bytes(scenario.settings.node.memory_bytes));
-        } else if (node::find(scenario.collective, "tree")) {
+        } else if (node::find(scenario.collective, "tree") || is_prefix(scenario.collective)) {
             side.meeting = meet(scenario, team.layout);
         }
     }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/collectives.h"
+#include "plan/sched/operation_kinds.h"
 
 namespace tutti::algo {
 namespace {
@@ -82,8 +83,21 @@ constexpr std::array<NodeLayout, TUTTI_COLLECTIVE_COUNT> kNodeLayouts = {{
      .scratch = Amount::kAllOfNode,
      .behind = Amount::kAllOfNode,
      .sorts = true},
-    kNoNodeLevel,  // scan
-    kNoNodeLevel,  // exscan
+    // scan: among nodes see plan_prefix.h
+    {.opening = {OperationKind::kNodeScan, Amount::kLane, Amount::kLane},
+     .input = {.alone = Spot::kInput, .elsewhere = Spot::kOutput},
+     .output = {.alone = Spot::kOutput, .elsewhere = Spot::kScratch},
+     .closing = {OperationKind::kNodeBcast, Amount::kLane, Amount::kLane},
+     .scratch = Amount::kLane,
+     .lands_apart = true},
+    // exscan: likewise
+    {.opening = {OperationKind::kNodeExscan, Amount::kLane, Amount::kLane},
+     .input = {.alone = Spot::kInput, .elsewhere = Spot::kOutput},
+     .output = {.alone = Spot::kOutput, .elsewhere = Spot::kScratch},
+     .closing = {OperationKind::kNodeBcast, Amount::kLane, Amount::kLane},
+     .scratch = Amount::kLane,
+     .behind = Amount::kLane,
+     .lands_apart = true},
     kNoNodeLevel,  // gatherv
     kNoNodeLevel,  // scatterv
     kNoNodeLevel,  // allgatherv
@@ -104,7 +118,8 @@ constexpr bool are_sound() {
         }
         if (one.packing == Packing::kBehind && what.output.holds != Holds::kAll) return false;
         // Operands are folded before the leaders do, and nothing else is.
-        if ((one.opening.kind == OperationKind::kNodeReduce) != is_reduction(what)) return false;
+        const bool folds = one.opening.kind && sched::row_of(*one.opening.kind).folds;
+        if (folds != is_reduction(what)) return false;
     }
     return true;
 }

@@ -13,6 +13,7 @@
 #include "plan/algo/plan_inner.h"
 #include "plan/algo/plan_layout.h"
 #include "plan/algo/plan_orders.h"
+#include "plan/algo/plan_prefix.h"
 #include "plan/sched/operation_kinds.h"
 
 namespace tutti::algo {
@@ -41,11 +42,6 @@ class TeamProgram final : public Program {
     void read(uint64_t lane, uint64_t round, Round& out) const override;
 
   private:
-    // Where a buffer of the algorithm stands in those of the call.
-    struct Mapped {
-        Buffer buffer = Buffer::kNone;
-        uint64_t offset = 0;
-    };
     struct Lane {
         uint64_t number = 0;
         uint64_t offset = 0;  // of the segment
@@ -91,8 +87,9 @@ class TeamProgram final : public Program {
     void add_streamed(const Lane& lane, uint64_t round, Round& out) const;
     [[nodiscard]] Operation opening(const Lane& lane) const;
     [[nodiscard]] Operation closing(const Lane& lane) const;
-    [[nodiscard]] uint64_t opening_order(uint64_t lane) const;
-    [[nodiscard]] uint64_t closing_order(uint64_t lane) const;
+    [[nodiscard]] NodeTurns turns() const {
+        return {layout_.lanes, layout_.lanes_in_flight, has_opening_ ? 1u : 0u, closings_};
+    }
 
     [[nodiscard]] const Placement& placement() const { return *layout_.placement; }
     [[nodiscard]] const NodeLayout& row() const { return *layout_.node; }
@@ -323,7 +320,7 @@ Spot TeamProgram::spot_of(const Spots& spots) const {
     return is_root() ? spots.at_root : spots.elsewhere;
 }
 
-TeamProgram::Mapped TeamProgram::place_of(Spot spot, const Lane& lane) const {
+Mapped TeamProgram::place_of(Spot spot, const Lane& lane) const {
     const uint64_t node_offset = layout_.node_offset(node_);
     const auto packed_or = [&](Buffer buffer) {
         return layout_.is_packed ? Buffer::kScratch : buffer;
@@ -357,39 +354,14 @@ Block TeamProgram::part(Spot spot, Amount amount, const Lane& lane) const {
 }
 
 void TeamProgram::add_inner(const Lane& lane, uint64_t round, Round& out) const {
-    lane.inner->program->read(0, round, out);
-    const Mapped input = place_of(input_, lane);
-    const Mapped output = place_of(output_, lane);
-    const auto move = [&](Block& block) {
-        Mapped place{Buffer::kScratch, own_scratch_};
-        if (block.buffer == Buffer::kNone) return;
-        if (block.buffer == Buffer::kInput) place = input;
-        if (block.buffer == Buffer::kOutput) place = output;
-        block.buffer = place.buffer;
-        block.offset += place.offset;
-    };
-    const bool follows_opening = round == 0 && opening_rounds(lane) > 0;
-    for (Operation& operation : out) {
-        // The algorithm has no round before its first, so its mask there says nothing. What lands
-        // in scratch of its own, or beside what the opening makes, may be received from the start.
-        const bool may_land = sched::is_recv(operation) && operation.after == sched::kAfterNone &&
-                              (operation.to.buffer == Buffer::kScratch || row().lands_apart);
-        if (follows_opening && !may_land) operation.after = sched::kAfterAll;
-        const sched::OperationRow& kind = sched::row_of(operation);
-        if (kind.order == sched::Order::kOfMulticasts) {
-            operation.order += lane.number * full_.extent.multicasts;
-        }
-        if (kind.has_participant) {
-            operation.peer = layout_.rank_of(operation.peer, lane.number);
-        }
-        move(operation.to);
-        move(operation.left);
-        move(operation.right);
-        // Where input and output coincide, copying one to the other is nothing to do.
-        if (sched::is_copy(operation) && operation.to == operation.left) {
-            operation.to = operation.left = Block{};
-        }
-    }
+    const InnerPlace place{.lane = lane.number,
+                           .input = place_of(input_, lane),
+                           .output = place_of(output_, lane),
+                           .scratch_offset = own_scratch_,
+                           .multicasts_before = lane.number * full_.extent.multicasts,
+                           .follows_opening = opening_rounds(lane) > 0,
+                           .lands_apart = row().lands_apart};
+    read_inner(*lane.inner, round, layout_, place, out);
 }
 
 // A member's part of its leader's inner rounds from the first that tells on. Blocks stand at the
@@ -415,7 +387,7 @@ void TeamProgram::add_heard(const Lane& lane, uint64_t round, Round& out) const 
 Operation TeamProgram::opening(const Lane& lane) const {
     Operation operation =
         sched::node_operation(*row().opening.kind, placement().index_on_node(lane.leader),
-                              sched::kAfterAll, opening_order(lane.number));
+                              sched::kAfterAll, turns().opening(lane.number));
     operation.left = part(Spot::kInput, row().opening.member, lane);
     if (lane.is_leader) operation.to = opened(lane);
     return operation;
@@ -426,7 +398,7 @@ Operation TeamProgram::closing(const Lane& lane) const {
     const uint64_t after = goes_on ? lane.inner->closing_after : sched::kAfterAll;
     const NodePart& what = row().closing;
     Operation operation = sched::node_operation(*what.kind, placement().index_on_node(lane.leader),
-                                                after, closing_order(lane.number));
+                                                after, turns().closing(lane.number));
     if (closes_with_parts()) {
         operation.to = part(Spot::kOutput, what.member, lane);
         if (lane.is_leader) operation.left = closed(lane);
@@ -440,7 +412,7 @@ Operation TeamProgram::closing(const Lane& lane) const {
 // before brought, at first the own node's blocks.
 void TeamProgram::add_streamed(const Lane& lane, uint64_t round, Round& out) const {
     const uint32_t root = placement().index_on_node(lane.leader);
-    uint64_t order = closing_order(lane.number);
+    uint64_t order = turns().closing(lane.number);
     const auto add = [&](Block block, uint64_t after) {
         Operation operation =
             sched::node_operation(OperationKind::kNodeBcast, root, after, order++);
@@ -462,21 +434,6 @@ void TeamProgram::add_streamed(const Lane& lane, uint64_t round, Round& out) con
     }
 }
 
-// ---- the order of node operations (see plan.h) -------------------------------------------------
-
-uint64_t TeamProgram::opening_order(uint64_t lane) const {
-    const uint64_t flying = layout_.lanes_in_flight;
-    const uint64_t openings = has_opening_ ? 1 : 0;
-    if (lane < flying) return lane * openings;
-    return flying * openings + (lane - flying) * (openings + closings_) + closings_;
-}
-
-uint64_t TeamProgram::closing_order(uint64_t lane) const {
-    const uint64_t flying = layout_.lanes_in_flight;
-    const uint64_t openings = has_opening_ ? 1 : 0;
-    return flying * openings + lane * closings_ + std::min(lane, layout_.lanes - flying) * openings;
-}
-
 }  // namespace
 
 std::unique_ptr<Program> make_plan(const Algorithm& algorithm, const Shape& shape,
@@ -484,6 +441,9 @@ std::unique_ptr<Program> make_plan(const Algorithm& algorithm, const Shape& shap
     const Layout layout(algorithm, shape, placement, tuning);
     const bool is_plain = layout.is_flat && layout.lanes == 1;
     if (is_plain) return algorithm.make(layout.inner(shape.bytes), rank, tuning);
+    if (!layout.is_flat && is_prefix(shape.collective)) {
+        return make_prefix_plan(algorithm.name, layout, rank);
+    }
     return std::make_unique<TeamProgram>(algorithm, layout, rank);
 }
 

@@ -3,8 +3,8 @@
 // a pipeline, and around every lane stands the node level.
 //
 // Where nodes have several ranks, the algorithm's participants are the nodes. In each lane one rank
-// of a node is its leader (the root on its own node; otherwise the ranks take turns by lane where
-// Tuning::leaders says so), and
+// of a node is its leader (the root on its own node; of a scan the last rank; otherwise the ranks
+// take turns by lane where Tuning::leaders says so), and
 //   barrier    node arrive; barrier of the leaders; node release
 //   bcast      bcast of the leaders beside node bcast, lane by lane
 //   reduce     node reduce; reduce of the leaders
@@ -14,14 +14,15 @@
 //   allgather  node gather; allgather of the leaders; node bcast of what came
 //   alltoall   node gather of all blocks; alltoall of the leaders (blocks of a pair of nodes
 //              together); node scatter
+//   scan       node scan; exclusive scan of the leaders; node bcast of what it gave; folds of that
 // What the leaders multicast reaches all ranks of all nodes, so it takes the place of the node's
 // closing operation: the other members receive what their leader multicasts or receives so.
 // Node operations are numbered so that all members of a node run them in the same order: with W
 // lanes in flight, the W first lanes' opening operations, then by turns a lane's closing ones and
 // the opening ones of the lane that takes its slot. Some calls run without the node level (flat):
-// non-commutative operators over nodes whose ranks are not consecutive; over such nodes gather,
-// scatter and allgather of blocks beyond kPackedBytesMax, and each alltoall; alltoall where all
-// blocks of a node's ranks are beyond it; and algorithms that ask for it.
+// scans and non-commutative operators over nodes whose ranks are not consecutive; over such nodes
+// gather, scatter and allgather of blocks beyond kPackedBytesMax, and each alltoall; alltoall where
+// all blocks of a node's ranks are beyond it; and algorithms that ask for it.
 //
 // Where the placement knows the switches, nodes take part in the order of a walk through them
 // (base/topo/switch_order.h): rings and chains pass each link once each way, trees are cut between

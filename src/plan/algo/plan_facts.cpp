@@ -10,7 +10,7 @@ using topo::Placement;
 InnerLane inner_lane(const Algorithm& algorithm, const Shape& shape, const Placement& placement,
                      const Tuning& tuning) {
     const Layout layout(algorithm, shape, placement, tuning);
-    InnerLane lane{.algorithm = &algorithm,
+    InnerLane lane{.algorithm = layout.algorithm,
                    .shape = layout.inner(layout.segment_bytes),
                    .tuning = layout.tuning,
                    .node_of = {},
@@ -29,8 +29,9 @@ std::string_view plan_obstacle(const Algorithm& algorithm, const Shape& shape,
         return "computes the result on several hosts, and TUTTI_HETEROGENEOUS wants it from one";
     }
     const Layout layout(algorithm, shape, placement, tuning);
-    const std::string_view why = algorithm.obstacle(layout.inner(layout.segment_bytes));
-    return why.empty() ? algorithm.obstacle(layout.inner(layout.bytes_of(layout.lanes - 1))) : why;
+    const std::string_view why = layout.algorithm->obstacle(layout.inner(layout.segment_bytes));
+    if (!why.empty()) return why;
+    return layout.algorithm->obstacle(layout.inner(layout.bytes_of(layout.lanes - 1)));
 }
 
 uint64_t plan_sorted_bytes(const Algorithm& algorithm, const Shape& shape,
@@ -45,7 +46,7 @@ uint64_t plan_scratch_bytes(const Algorithm& algorithm, const Shape& shape,
                             const Placement& placement, const Tuning& tuning) {
     const Layout layout(algorithm, shape, placement, tuning);
     const uint64_t inner =
-        algorithm.scratch_bytes(layout.inner(layout.segment_bytes), layout.tuning);
+        layout.algorithm->scratch_bytes(layout.inner(layout.segment_bytes), layout.tuning);
     return layout.lanes_in_flight * align_up(layout.own_scratch_max() + inner);
 }
 

@@ -9,6 +9,8 @@
 namespace tutti::algo {
 namespace {
 
+using sched::Block;
+using sched::Buffer;
 using sched::Operation;
 using sched::Round;
 
@@ -72,6 +74,36 @@ Inner::Inner(std::unique_ptr<Program> made, bool is_told)
     TUTTI_ASSERT(extent.lanes == 1, "algorithms have one lane");
     place_closing(*this);
     if (is_told) telling_round = first_telling_round(*this);
+}
+
+void read_inner(const Inner& inner, uint64_t round, const Layout& layout, const InnerPlace& place,
+                Round& out) {
+    inner.program->read(0, round, out);
+    const auto move = [&](Block& block) {
+        Mapped to{Buffer::kScratch, place.scratch_offset};
+        if (block.buffer == Buffer::kNone) return;
+        if (block.buffer == Buffer::kInput) to = place.input;
+        if (block.buffer == Buffer::kOutput) to = place.output;
+        block.buffer = to.buffer;
+        block.offset += to.offset;
+    };
+    for (Operation& operation : out) {
+        // The algorithm has no round before its first, so its mask there says nothing. What lands
+        // in scratch of its own, or beside what the opening makes, may be received from the start.
+        const bool may_land = sched::is_recv(operation) && operation.after == sched::kAfterNone &&
+                              (operation.to.buffer == Buffer::kScratch || place.lands_apart);
+        if (round == 0 && place.follows_opening && !may_land) operation.after = sched::kAfterAll;
+        const sched::OperationRow& kind = sched::row_of(operation);
+        if (kind.order == sched::Order::kOfMulticasts) operation.order += place.multicasts_before;
+        if (kind.has_participant) operation.peer = layout.rank_of(operation.peer, place.lane);
+        move(operation.to);
+        move(operation.left);
+        move(operation.right);
+        // Where input and output coincide, copying one to the other is nothing to do.
+        if (sched::is_copy(operation) && operation.to == operation.left) {
+            operation.to = operation.left = Block{};
+        }
+    }
 }
 
 }  // namespace tutti::algo

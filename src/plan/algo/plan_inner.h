@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "plan/algo/algorithms.h"
+#include "plan/algo/plan_layout.h"
 
 namespace tutti::algo {
 
@@ -25,5 +26,26 @@ struct Inner {
     // The first round of those with multicasts, which are the last ones.
     uint64_t telling_round = 0;
 };
+
+// Where a buffer of the algorithm stands in those of the call.
+struct Mapped {
+    sched::Buffer buffer = sched::Buffer::kNone;
+    uint64_t offset = 0;
+};
+
+// How inner rounds stand in a lane of a rank's Program.
+struct InnerPlace {
+    uint64_t lane = 0;
+    Mapped input;
+    Mapped output;
+    uint64_t scratch_offset = 0;     // of the algorithm's own
+    uint64_t multicasts_before = 0;  // in earlier lanes
+    bool follows_opening = false;
+    // What the algorithm receives into its output is nothing that the opening touches.
+    bool lands_apart = false;
+};
+// Puts one of them into `out`, as ranks and the call's buffers have it.
+void read_inner(const Inner& inner, uint64_t round, const Layout& layout, const InnerPlace& place,
+                sched::Round& out);
 
 }  // namespace tutti::algo

@@ -35,6 +35,14 @@ bool may_sort(const Algorithm& algorithm, const Shape& shape, const Placement& p
     return members == 1 || shape.all_blocks_bytes() <= kPackedBytesMax / members;
 }
 
+// Among nodes a scan is an exclusive one of their folds.
+const Algorithm& among_nodes(const Algorithm& algorithm) {
+    if (algorithm.collective != TUTTI_SCAN) return algorithm;
+    const Algorithm* exclusive = find(TUTTI_EXSCAN, algorithm.name);
+    TUTTI_ASSERT(exclusive != nullptr, "every scan has an exclusive one of its name");
+    return *exclusive;
+}
+
 bool must_be_flat(const Algorithm& algorithm, const Shape& shape, const NodeLayout& node,
                   const Placement& placement) {
     const bool is_alone = placement.nodes() == placement.ranks();
@@ -96,48 +104,54 @@ std::optional<Followed> along_switches(const Algorithm& algorithm, const Placeme
     return Followed{&on->dealt(), nullptr};
 }
 
-Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& where,
+Layout::Layout(const Algorithm& chosen, const Shape& call, const Placement& where,
                const Tuning& tuned)
-    : shape(call), node(&node_layout(call.collective)), placement(&where), tuning(tuned) {
+    : shape(call),
+      algorithm(&chosen),
+      node(&node_layout(call.collective)),
+      placement(&where),
+      tuning(tuned) {
     TUTTI_ASSERT(shape.ranks == where.ranks(), "the ranks of the placement");
     TUTTI_ASSERT(shape.nodes == nullptr, "the shape of a call is that of ranks");
-    Followed followed = follow(algorithm, shape, *node, where, tuned);
-    ranks_on = node_after_node(algorithm, shape, *node, where, tuned);
-    is_flat = tuning.flat || algorithm.is_flat || ranks_on != nullptr ||
-              must_be_flat(algorithm, shape, *node, *followed.placement);
+    Followed followed = follow(chosen, shape, *node, where, tuned);
+    ranks_on = node_after_node(chosen, shape, *node, where, tuned);
+    is_flat = tuning.flat || chosen.is_flat || ranks_on != nullptr ||
+              must_be_flat(chosen, shape, *node, *followed.placement);
+    if (!is_flat) algorithm = &among_nodes(chosen);
     if (is_flat && ranks_on == nullptr && followed.switches == nullptr) {
-        followed = follow_flat(algorithm, shape, *node, where, tuned);
+        followed = follow_flat(chosen, shape, *node, where, tuned);
         // Ranks that are nodes of their own are participants as nodes, unless they stand in order.
         is_flat = followed.switches == nullptr || followed.placement->is_contiguous();
     }
     placement = followed.placement;
     switches = followed.switches;
-    has_multicast = algorithm.has_multicast;
+    has_multicast = chosen.has_multicast;
     if (!is_flat && has_blocks(shape.collective) && !placement->is_contiguous()) {
-        has_blocks_by_rank = algorithm.has_single_blocks && placement->has_whole_nodes();
+        has_blocks_by_rank = chosen.has_single_blocks && placement->has_whole_nodes();
         is_packed = !has_blocks_by_rank;
     }
     segment_bytes = shape.bytes;
-    if (!is_vector(shape.collective) || algorithm.has_pieces) return;
-    uint64_t wanted = tuning.segment_bytes ? tuning.segment_bytes : algorithm.segment_bytes;
+    if (!is_vector(shape.collective) || chosen.has_pieces) return;
+    uint64_t wanted = tuning.segment_bytes ? tuning.segment_bytes : chosen.segment_bytes;
     wanted = std::min(wanted ? wanted : shape.bytes, sched::kBlockBytesMax);
     const uint64_t element = shape.element_bytes;
     segment_bytes = std::min(std::max(wanted / element, uint64_t{1}) * element, shape.bytes);
     if (segment_bytes == 0) return;
     lanes = (shape.bytes + segment_bytes - 1) / segment_bytes;
     // Several leaders are to be at work at once.
-    const uint32_t own = segment_bytes <= kOwnLanesSegmentMax ? algorithm.lanes_in_flight : 0;
+    const uint32_t own = segment_bytes <= kOwnLanesSegmentMax ? chosen.lanes_in_flight : 0;
     const uint32_t flying = std::max({kLanesInFlightDefault, 2 * tuning.leaders, own});
     const uint32_t asked = tuning.lanes_in_flight ? tuning.lanes_in_flight : flying;
     lanes_in_flight =
         static_cast<uint32_t>(std::min<uint64_t>({asked, lanes, sched::kLanesInFlightMax}));
-    if (ranks_on != nullptr || (algorithm.follows_arrival && algorithm.has_multicast)) {
+    if (ranks_on != nullptr || (chosen.follows_arrival && chosen.has_multicast)) {
         lanes_in_flight = 1;
     }
 }
 
 Shape Layout::inner(uint64_t bytes) const {
     Shape result = shape;
+    result.collective = algorithm->collective;
     result.bytes = bytes;
     result.switches = switches;
     result.ranks_on = ranks_on;
@@ -168,6 +182,7 @@ uint64_t Layout::amount_bytes(Amount amount, uint64_t lane_bytes, uint64_t membe
 Rank Layout::leader(uint32_t of, uint64_t lane) const {
     if (has_root(shape.collective) && of == placement->node_of(shape.root)) return shape.root;
     const std::span<const uint32_t> members = placement->members(of);
+    if (is_prefix(shape.collective)) return members.back();  // which has the fold of all
     const uint64_t leaders = std::clamp<uint64_t>(tuning.leaders, 1, members.size());
     return members[lane % leaders];
 }

@@ -13,7 +13,7 @@
 namespace tutti::algo {
 
 struct Layout {
-    Layout(const Algorithm& algorithm, const Shape& call, const topo::Placement& where,
+    Layout(const Algorithm& chosen, const Shape& call, const topo::Placement& where,
            const Tuning& tuned);
 
     // What the algorithm sees of a lane of so many bytes.
@@ -50,6 +50,8 @@ struct Layout {
     [[nodiscard]] uint64_t own_scratch_max() const;
 
     Shape shape;
+    // What participants run. Of a scan nodes run the exclusive one of its name.
+    const Algorithm* algorithm;
     const NodeLayout* node;
     const topo::Placement* placement;             // in the order that the algorithm follows
     const topo::SwitchOrder* switches = nullptr;  // where that is theirs
@@ -62,6 +64,23 @@ struct Layout {
     uint64_t segment_bytes = 0;
     uint64_t lanes = 1;
     uint32_t lanes_in_flight = 1;
+};
+
+// The numbers of node operations, alike on all members of a node (plan.h).
+struct NodeTurns {
+    uint64_t lanes = 1;
+    uint64_t in_flight = 1;
+    uint64_t openings = 0;  // of a lane
+    uint64_t closings = 0;
+
+    [[nodiscard]] uint64_t opening(uint64_t lane) const {
+        if (lane < in_flight) return lane * openings;
+        return in_flight * openings + (lane - in_flight) * (openings + closings) + closings;
+    }
+    [[nodiscard]] uint64_t closing(uint64_t lane) const {
+        return in_flight * openings + lane * closings +
+               std::min(lane, lanes - in_flight) * openings;
+    }
 };
 
 }  // namespace tutti::algo

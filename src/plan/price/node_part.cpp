@@ -36,11 +36,14 @@ NodeTimes node_operation_times(const Operation& operation, uint32_t members,
     node::Team team;
     team.size = members;
     team.slice.geometry = node::Geometry::make(members, kChunkBytes);
-    team.rank = operation.peer;
+    // Without a root the last one stands for it, which has most to read and the fold of all.
+    const uint32_t root =
+        sched::runs_along(sched::row_of(operation)) ? members - 1 : operation.peer;
+    team.rank = root;
     node::Cost cost = node::cost_of(team, call);
     const uint64_t root_ns = time_ns(cost, parameters);
     cost.rounds = 0;
-    team.rank = (operation.peer + 1) % members;
+    team.rank = (root + 1) % members;
     const uint64_t next_ns = time_ns(node::cost_of(team, call), parameters);
     return {std::max(root_ns, next_ns), time_ns(cost, parameters)};
 }

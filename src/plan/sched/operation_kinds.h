@@ -241,6 +241,24 @@ inline constexpr auto kOperations = [] {
          .to = Use::kWritten,
          .left = Use::kReadAtRoot,
          .collective = TUTTI_SCATTER},
+        {.kind = Kind::kNodeScan,
+         .word = "node_scan",
+         .text = "$to = $left",
+         .among = Among::kNode,
+         .order = Order::kOfNode,
+         .to = Use::kWritten,
+         .left = Use::kRead,
+         .folds = true,
+         .collective = TUTTI_SCAN},
+        {.kind = Kind::kNodeExscan,
+         .word = "node_exscan",
+         .text = "$to = $left",
+         .among = Among::kNode,
+         .order = Order::kOfNode,
+         .to = Use::kWritten,
+         .left = Use::kRead,
+         .folds = true,
+         .collective = TUTTI_EXSCAN},
     });
 }();
 
@@ -278,7 +296,7 @@ static_assert([] {
             if (word.starts_with('$') && !field_of(word.substr(1))) return false;
         }
     }
-    return row_of(OperationKind::kNodeScatter).kind == OperationKind::kNodeScatter;
+    return row_of(OperationKind::kNodeExscan).kind == OperationKind::kNodeExscan;
 }());
 
 // In the order of OperationKind.
@@ -330,6 +348,15 @@ constexpr bool is_from_root(const OperationRow& row) {
 // And what it moves from or to each member, the root too.
 constexpr uint64_t node_bytes(const Operation& op) {
     return is_from_root(row_of(op.kind)) ? op.to.bytes : op.left.bytes;
+}
+// There is no root: each member gets the fold of those before it, with its own vector or without.
+constexpr bool runs_along(const OperationRow& row) {
+    return row.collective && is_prefix(*row.collective);
+}
+// Of such an operation: how much the member of this index gets.
+constexpr uint64_t prefix_bytes(const Operation& op, uint32_t index) {
+    const bool has_result = is_on(facts(*row_of(op).collective).output.on, index, 0);
+    return has_result ? op.left.bytes : 0;
 }
 // Each member has a part of the root's block, else all of it.
 constexpr bool moves_parts(const OperationRow& row) {

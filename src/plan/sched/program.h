@@ -87,7 +87,9 @@ enum class OperationKind : uint8_t {
     kNodeBcast,      // `to` of the root -> `to` of all members
     kNodeReduce,     // fold of all members' `left` in the order of ranks -> `to` at the root
     kNodeGather,     // all members' `left`, equally long, one after the other -> `to` at the root
-    kNodeScatter     // the reverse: `left` at the root, cut equally -> `to` of every member
+    kNodeScatter,    // the reverse: `left` at the root, cut equally -> `to` of every member
+    kNodeScan,       // fold of `left` of the members up to each, in the order of ranks -> its `to`
+    kNodeExscan      // the same without its own; the first member has no `to`
 };
 
 enum class Buffer : uint8_t {
@@ -124,7 +126,7 @@ struct Operation {
     Incoming incoming = Incoming::kRight;
     // Messages, kMeetWith: the participant at the other end. kRecvMulticast: the rank that sends,
     // of the team. kMeetMulticast: the own rank. Node operations: the root's index on its node
-    // (Placement::index_on_node).
+    // (Placement::index_on_node); 0 where there is none.
     Rank peer = 0;
     bool is_counted = false;  // of a kSend, kRecv or kMeetMulticast, see above
     // Messages: the same number at both ends, different for all messages of a lane from one rank to
@@ -219,7 +221,7 @@ Operation multicast(uint64_t order, Block what, uint64_t after = kAfterAll);
 Operation recv_multicast(Rank sender, uint64_t order, Block to, uint64_t after = kAfterAll);
 Operation copy(Block to, Block from, uint64_t after = kAfterAll);
 Operation reduce(Block to, Block left, Block right, uint64_t after = kAfterAll);
-// Of the node's; its blocks are to be set. root: its index on the node.
+// Of the node's; its blocks are to be set. root: its index on the node; 0 where there is none.
 Operation node_operation(OperationKind kind, Rank root, uint64_t after, uint64_t order);
 
 // Of the message that passes each way between two who meet, about a vector of so many bytes: what

@@ -177,6 +177,7 @@ class RankActions {
             return is_from_root(row) ? from_root(op, 1) : to_root(op, 1);
         }
         const uint64_t bytes = node_bytes(op);
+        if (runs_along(row)) return pass_prefix(op, bytes);
         const bool is_long =
             members_.size() > kRootFoldsMembersMax && bytes > kRootFoldsBytesMax / members_.size();
         if (row.folds && is_long) return reduce_in_slices(op);
@@ -228,6 +229,21 @@ class RankActions {
         if (!folds) return;
         const std::vector<uint32_t> needs = std::exchange(needs_, {came});
         parts_.push_back(compute(bytes, costs_.reduce_ns_per_byte));
+        needs_ = needs;
+    }
+
+    // Along the members, each of which folds its own part onto it: run/node/scan.cpp.
+    void pass_prefix(const Operation& op, uint64_t bytes) {
+        if (bytes == 0) return;
+        const uint32_t tag = node_tag(op, 0);
+        if (own_index_ == 0) {
+            if (op.to.bytes > 0) copy(bytes);
+        } else {
+            receive_part(own_index_ - 1, tag, bytes, true);
+        }
+        if (own_index_ + 1 == members_.size()) return;
+        const std::vector<uint32_t> needs = std::exchange(needs_, parts_);
+        parts_.push_back(message(ActionKind::kSend, members_[own_index_ + 1], tag, bytes));
         needs_ = needs;
     }
 

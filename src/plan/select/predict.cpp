@@ -9,6 +9,7 @@
 #include "plan/price/lanes.h"
 #include "plan/price/node_part.h"
 #include "plan/price/share.h"
+#include "plan/sched/operation_kinds.h"
 #include "plan/select/many_hosts.h"
 
 namespace tutti::select {
@@ -27,14 +28,19 @@ struct Around {
 Around around(const algo::Algorithm& algorithm, const sched::Shape& shape,
               const topo::Placement& placement, const algo::Tuning& tuning,
               const price::NodeParameters& parameters) {
+    // The first node gets nothing of a scan, so that its last one stands for all.
+    const bool is_scan = is_prefix(shape.collective);
     uint32_t fullest = 0;
     for (uint32_t node = 0; node < placement.nodes(); ++node) {
-        if (placement.members(node).size() > placement.members(fullest).size()) fullest = node;
+        const size_t size = placement.members(node).size();
+        const size_t most = placement.members(fullest).size();
+        if (size > most || (is_scan && size == most)) fullest = node;
     }
     const auto members = static_cast<uint32_t>(placement.members(fullest).size());
     if (members == 1) return {};
     const bool is_root = has_root(shape.collective) && placement.node_of(shape.root) == fullest;
-    const sched::Rank leader = is_root ? shape.root : placement.members(fullest).front();
+    const auto ranks = placement.members(fullest);
+    const sched::Rank leader = is_root ? shape.root : is_scan ? ranks.back() : ranks.front();
     const auto plan = algo::make_plan(algorithm, shape, placement, leader, tuning);
     Around result;
     bool has_sent = false;
@@ -51,6 +57,11 @@ Around around(const algo::Algorithm& algorithm, const sched::Shape& shape,
             (has_sent ? result.behind_ns : result.before_ns) += times.all_ns;
             result.leader_ns += times.root_ns;
             behind += has_sent ? 1 : 0;
+            if (!sched::runs_along(sched::row_of(op))) continue;
+            // At the end each rank folds the prefix of its node.
+            const uint64_t fold_ns = bytes_ns(op.left.bytes, parameters.reduce_bytes_per_s);
+            result.behind_ns += fold_ns;
+            result.leader_ns += fold_ns;
         }
     }
     const uint64_t sorting_ns = bytes_ns(
@@ -114,11 +125,11 @@ Found lane_times(const algo::InnerLane& lane, const Cluster& cluster) {
 
 // The lanes with what the nodes do around them.
 uint64_t with_nodes(const algo::InnerLane& lane, const price::LaneTimes& times,
-                    const topo::Placement& placement, const sched::Shape& shape,
-                    const Cluster& cluster) {
+                    const algo::Algorithm& algorithm, const topo::Placement& placement,
+                    const sched::Shape& shape, const Cluster& cluster) {
     const bool is_shared = lane.shape.ranks < placement.ranks();
     const Around node =
-        is_shared ? around(*lane.algorithm, shape, placement, lane.tuning, cluster.node) : Around{};
+        is_shared ? around(algorithm, shape, placement, lane.tuning, cluster.node) : Around{};
     const uint64_t around_ns = node.before_ns + node.behind_ns;
     const uint64_t first_ns = node.is_streamed
                                   ? node.before_ns + std::max(times.first_ns, node.behind_ns)
@@ -163,7 +174,8 @@ Prediction predict(const algo::Algorithm& algorithm, const sched::Shape& shape,
     }
     const algo::InnerLane lane = algo::inner_lane(algorithm, shape, placement, tuning);
     const auto [times, method] = lane_times(lane, cluster);
-    return {with_nodes(lane, times, placement, shape, cluster), method, times.operations};
+    return {with_nodes(lane, times, algorithm, placement, shape, cluster), method,
+            times.operations};
 }
 
 std::optional<uint64_t> predicted_late_ns(const algo::Algorithm& algorithm,
@@ -193,7 +205,7 @@ std::optional<uint64_t> predicted_late_ns(const algo::Algorithm& algorithm,
         late_ns[late] = 0;
         if (!times) return std::nullopt;
         times->all_ns = times->first_ns + further_ns;
-        all_ns.push_back(with_nodes(lane, *times, placement, shape, cluster));
+        all_ns.push_back(with_nodes(lane, *times, algorithm, placement, shape, cluster));
         if (skew_ns == 0) break;  // all are alike
     }
     std::ranges::sort(all_ns);

@@ -26,14 +26,17 @@ node::Call NodeOperations::call_of(Ref ref) const {
     result.is_signal = sched::has_no_blocks(operation.kind);
     if (result.is_signal) return result;
     result.bytes = sched::node_bytes(operation);
-    if (result.collective == TUTTI_REDUCE) result.reducer = call_.buffers.reducer();
+    if (row.folds) result.reducer = call_.buffers.reducer();
+    if (sched::runs_along(row)) {
+        if (result.send == result.recv) result.send = nullptr;
+        return result;
+    }
     // In place, what the root would move to where it is already.
     const size_t own = team_->rank * result.bytes;
-    const bool is_reduce = result.collective == TUTTI_REDUCE;
     if (!is_root || result.collective == TUTTI_BCAST) return result;
     if (result.collective == TUTTI_SCATTER) {
         if (result.recv == result.send + own) result.recv = nullptr;
-    } else if (result.send == result.recv + (is_reduce ? 0 : own)) {
+    } else if (result.send == result.recv + (row.folds ? 0 : own)) {
         result.send = nullptr;
     }
     return result;
@@ -44,7 +47,7 @@ void NodeOperations::count(const node::Call& next) {
     const bool moves_all = has_rooted_blocks(next.collective) && next.root == team_->rank;
     ++call_.totals.node_operations;
     call_.totals.copied_bytes += moves_all ? team_->size * next.bytes : next.bytes;
-    if (next.collective == TUTTI_REDUCE) call_.totals.reduced_bytes += next.bytes;
+    if (is_reduction(next.collective)) call_.totals.reduced_bytes += next.bytes;
 }
 
 std::optional<Ref> NodeOperations::start_ready() {

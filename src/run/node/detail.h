@@ -375,8 +375,13 @@ Step small_alltoall(Team& team, Op& op);
 Step move_blocks(Team& team, Op& op);            // vector forms, but for reductions
 Step move_unplanned_blocks(Team& team, Op& op);  // the same of a call that was begun as a short one
 void place_own_block(const Team& team, Op& op);  // of one of these, on a team of one rank
-Step small_scan(Team& team, Op& op);             // and exscan
-Step chain_scan(Team& team, Op& op);             // and exscan
+inline bool is_exclusive(const Op& op) { return op.call.collective == TUTTI_EXSCAN; }
+// Folds the slots of the ranks `from`, from + step ... into `running`, as far as they are there;
+// false while some of so many are not. Op.next counts them, and begins at 0.
+bool fold_slots(Team& team, Op& op, Rank from, Rank step, Rank count, std::byte* running);
+Step small_scan(Team& team, Op& op);  // and exscan
+Step group_scan(Team& team, Op& op);  // likewise
+Step chain_scan(Team& team, Op& op);  // and exscan
 
 // Measures (pair.cpp): `bytes` from one rank to another; 0: a flag alone.
 void start_pair(Team& team, Op& op, std::byte* block, size_t bytes, Rank giver, Rank taker);
@@ -476,6 +481,7 @@ Cost single_cost(const Team& team, const Op& op);
 Cost single_allreduce_cost(const Team& team, const Op& op);
 Cost reduce_scatter_cost(const Team& team, const Op& op);
 Cost scan_cost(const Team& team, const Op& op);
+Cost group_scan_cost(const Team& team, const Op& op);
 Cost blocks_cost(const Team& team, const Op& op);
 
 }  // namespace tutti::node

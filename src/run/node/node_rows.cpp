@@ -41,6 +41,7 @@ Step finish_alone(Team& team, Op& op) {
 
 // ---- why one cannot run a call ------------------------------------------------------------------
 
+constexpr std::string_view kByGroups = "folds group by group, TUTTI_REPRODUCIBLE by rank";
 constexpr std::string_view kNeedsTree = "needs a tree, and the ranks meet all with all";
 
 std::string_view never(const Team&, const Call&) { return {}; }
@@ -74,9 +75,15 @@ std::string_view unless_in_tree(const Team& team, const Call& call) {
 // commute: all predefined ones.
 std::string_view unless_by_turns(const Team& team, const Call& call) {
     if (team.layout.flat) return kNeedsTree;
-    if (team.rank_order) return "folds group by group, TUTTI_REPRODUCIBLE by rank";
+    if (team.rank_order) return kByGroups;
     return call.reducer.user_fn ? "folds group by group: predefined operators only"
                                 : std::string_view();
+}
+
+// In the order of ranks all the same, so it is for any operator.
+std::string_view unless_scan_in_groups(const Team& team, const Call& call) {
+    if (team.rank_order) return kByGroups;
+    return unless_in_slots(team, call);
 }
 
 std::string_view unless_folded_in_tree(const Team& team, const Call& call) {
@@ -205,6 +212,14 @@ constexpr Algorithm kSingleAlltoall{"single", single_move,   plan_single_move, s
                                     kSome,    kBySingleCopy, unless_single};
 constexpr Algorithm kSmallScan{"small", small_scan, nullptr,        scan_cost,
                                kSome,   kInSlots,   unless_in_slots};
+constexpr Algorithm kGroupScan{
+    "groups",
+    group_scan,
+    nullptr,
+    group_scan_cost,
+    kSome,
+    "up to 1 KiB, many ranks: each payload beside its flag, folded group by group",
+    unless_scan_in_groups};
 constexpr Algorithm kChainScan{
     "chain",   chain_scan, plan_chain_scan,
     scan_cost, kSome,      "more than 1 KiB: piece by piece, each rank folds its own and hands on",
@@ -247,8 +262,8 @@ constexpr auto kRows = std::to_array<Row>({
      &kSplitReduceScatter, nullptr, SlotHolds::kAll},
     {nullptr, false, &kSmallAlltoall, &kSmallAlltoall, nullptr, nullptr, &kChunkAlltoall,
      &kSingleAlltoall, SlotHolds::kOthers},
-    {nullptr, false, &kSmallScan, &kSmallScan, nullptr, nullptr, &kChainScan},
-    {nullptr, false, &kSmallScan, &kSmallScan, nullptr, nullptr, &kChainScan},
+    {&kGroupScan, true, &kSmallScan, &kSmallScan, nullptr, nullptr, &kChainScan},
+    {&kGroupScan, true, &kSmallScan, &kSmallScan, nullptr, nullptr, &kChainScan},
     {nullptr, false, &kBlocks, &kBlocks, nullptr, nullptr, &kBlocks},
     {nullptr, false, &kBlocksFromRoot, &kBlocksFromRoot, nullptr, nullptr, &kBlocksFromRoot},
     {nullptr, false, &kSmallAllgatherv, &kSmallAllgatherv, nullptr, nullptr, &kChunkAllgatherv},

@@ -17,26 +17,7 @@
 namespace tutti::node {
 namespace {
 
-bool is_exclusive(const Op& op) { return op.call.collective == TUTTI_EXSCAN; }
 bool is_last(const Team& team) { return team.rank + 1 == team.size; }
-
-// ---- small --------------------------------------------------------------------------------------
-
-// Folds the vectors of lower ranks into `running`; false where one is not there yet.
-bool fold_lower(Team& team, Op& op, std::byte* running) {
-    for (; op.next < team.rank; ++op.next) {
-        const Slot slot = team.slice.up_slot(op.next, op.slot);
-        if (op.next == 0) {
-            if (!take_slot(running, slot, op.flag, op.call.bytes, op.line)) return awaits(op, 0);
-            continue;
-        }
-        const std::byte* vector =
-            take_payload(payload_space(team), slot, op.flag, op.call.bytes, op.line);
-        if (!vector) return awaits(op, op.next);
-        fold_onto(team, op.call.reducer, running, running, vector, op.call.bytes);
-    }
-    return true;
-}
 
 // ---- chain --------------------------------------------------------------------------------------
 
@@ -64,6 +45,25 @@ void extend_prefix(Team& team, const Op& op, const std::byte* prefix, std::byte*
 
 }  // namespace
 
+bool fold_slots(Team& team, Op& op, Rank from, Rank step, Rank count, std::byte* running) {
+    for (; op.next < count; ++op.next) {
+        const Rank rank = from + op.next * step;
+        const Slot slot = team.slice.up_slot(rank, op.slot);
+        if (op.next == 0) {
+            if (!take_slot(running, slot, op.flag, op.call.bytes, op.line)) {
+                return awaits(op, rank);
+            }
+            continue;
+        }
+        const std::byte* vector =
+            take_payload(payload_space(team), slot, op.flag, op.call.bytes, op.line);
+        if (!vector) return awaits(op, rank);
+        fold_onto(team, op.call.reducer, running, running, vector, op.call.bytes);
+    }
+    op.next = 0;
+    return true;
+}
+
 Step small_scan(Team& team, Op& op) {
     if (op.phase == 0) {
         if (!is_last(team)) {
@@ -74,7 +74,7 @@ Step small_scan(Team& team, Op& op) {
     }
     // In place the own vector stands where the result goes, so a scan's result is made elsewhere.
     std::byte* const running = is_exclusive(op) ? op.call.recv : result_space(team);
-    if (!fold_lower(team, op, running)) return Step::kBlocked;
+    if (!fold_slots(team, op, 0, 1, team.rank, running)) return Step::kBlocked;
     if (!is_exclusive(op)) {
         if (team.rank == 0) {
             copy_bytes(op.call.recv, op.call.vector(), op.call.bytes);

@@ -487,6 +487,32 @@ TEST(CheckNode, ProvesEveryOperation) {
     proves(shape_of(TUTTI_SCATTER, 2, 8),
            {"node_scatter root 0 output[0+8] = input[0+16] order 0\n",
             "node_scatter root 0 output[0+8] = - order 0\n"});
+    const std::string scan = "node_scan output[0+8] = input[0+8] order 0\n";
+    proves(ordered(shape_of(TUTTI_SCAN, 2, 8)), {scan, scan});
+    proves(
+        ordered(shape_of(TUTTI_EXSCAN, 2, 8)),
+        {"node_exscan - = input[0+8] order 0\n", "node_exscan output[0+8] = input[0+8] order 0\n"});
+}
+
+TEST(CheckNode, ScansGiveWhatIsUpToEachRank) {
+    const auto expect = [](tutti_collective collective, const Lines& bodies,
+                           const std::string& what) {
+        expect_fault(faults_of(shape_of(collective, 2, 8), kOneNode, {1, 1, 1, 8}, bodies), what);
+    };
+    const std::string scan = "node_scan output[0+8] = input[0+8] order 0\n";
+    const std::string exscan = "node_exscan output[0+8] = input[0+8] order 0\n";
+    const std::string first = "node_exscan - = input[0+8] order 0\n";
+    expect(TUTTI_SCAN, {"node_scan - = input[0+8] order 0\n", scan},
+           "node_scan - = input[0+8] order 0: its result has another length");
+    expect(TUTTI_SCAN, {scan, "node_scan output[0+4] = input[0+8] order 0\n"},
+           "its result has another length");
+    expect(TUTTI_EXSCAN, {"node_exscan scratch[0+8] = input[0+8] order 0\n", exscan},
+           "its result has another length");
+    expect(TUTTI_EXSCAN, {first, scan}, "it does not agree with");
+    expect(TUTTI_SCAN, {first + "copy output[0+8] = input[0+8]\n", exscan},
+           "rank 1: bytes 0 to 7 of its output hold the contributions of ranks 0 only");
+    expect(TUTTI_EXSCAN, {"node_scan scratch[0+8] = input[0+8] order 0\n", scan},
+           "rank 1: bytes 0 to 7 of its output hold the contributions of ranks 0-1 only");
 }
 
 TEST(CheckNode, MembersDisagree) {

@@ -346,6 +346,48 @@ TEST(Plan, EveryRankIsAParticipantWhereLeadersCannotSort) {
     EXPECT_EQ(participants("bruck", Placement::blocks(7, 3), 8), 7u) << "unequal blocks";
 }
 
+// The leaders, each the last rank of its node, scan the folds of nodes as that many ranks would.
+TEST(Plan, LeadersScanTheFoldsOfNodes) {
+    const Placement nodes(std::vector<uint64_t>{0, 0, 0, 1, 2, 2, 3, 3, 3});
+    const Placement singles = Placement::blocks(4, 4);
+    for (const char* name : {"doubling", "doubling_123", "chain", "tree"}) {
+        for (const tutti_collective collective : {TUTTI_SCAN, TUTTI_EXSCAN}) {
+            const Algorithm* found = find(collective, name);
+            if (found == nullptr) continue;
+            const Shape shape = shape_of(*found, nodes, 800);
+            const Algorithm& among = named(TUTTI_EXSCAN, name);
+            const Programs programs = make_plans(*found, shape, nodes, {});
+            const Programs few = make_plans(among, shape_of(among, singles, 800), singles, {});
+            for (Rank rank = 0; rank < 9; ++rank) {
+                const uint32_t node = nodes.node_of(rank);
+                const bool is_leader = nodes.members(node).back() == rank;
+                const check::Count count = check::count(*programs[rank]);
+                const check::Count one = check::count(*few[node]);
+                EXPECT_EQ(count.messages_sent, is_leader ? one.messages_sent : 0) << name;
+                EXPECT_EQ(count.bytes_received, is_leader ? one.bytes_received : 0) << name;
+                // The first node gets nothing from others.
+                EXPECT_EQ(count.node_operations, rank == 3 ? 0 : rank < 3 ? 1 : 2) << name;
+                EXPECT_EQ(programs[rank]->name(), found->name);
+            }
+        }
+    }
+}
+
+TEST(Plan, ScansKeepTheOrderOfRanks) {
+    const Algorithm& doubling = named(TUTTI_SCAN, "doubling");
+    const auto participants = [&](const Placement& placement) {
+        return inner_lane(doubling, shape_of(doubling, placement, 8), placement, {}).shape.ranks;
+    };
+    EXPECT_EQ(participants(Placement::blocks(8, 4)), 4u);
+    EXPECT_EQ(participants(Placement::blocks(7, 3)), 3u);
+    EXPECT_EQ(participants(Placement::round_robin(8, 4)), 8u);
+    // Nodes that follow each other in another order along the switches than by ranks.
+    Placement switched = Placement::blocks(8, 4);
+    switched.set_switches(topo::test::two_levels({0, 1, 0, 1}));
+    EXPECT_EQ(participants(switched), 4u);
+    prove(doubling, shape_of(doubling, switched, 8), switched, {});
+}
+
 // One rank of very many is planned without looking at the others: its Program's memory would show
 // in the extent's rounds only.
 TEST(Plan, ReadsNoMoreThanItsOwnPart) {

@@ -351,6 +351,14 @@ TEST(Examples, Chains) {
               "; recv 0; send 2");
 }
 
+// Nodes run it where a scan has a node level.
+TEST(Registry, EveryScanHasAnExclusiveOneOfItsName) {
+    for (const Algorithm& one : algorithms()) {
+        if (one.collective != TUTTI_SCAN) continue;
+        EXPECT_NE(find(TUTTI_EXSCAN, one.name), nullptr) << one.name;
+    }
+}
+
 TEST(Examples, ScanTrees) {
     for (const auto collective : {TUTTI_SCAN, TUTTI_EXSCAN}) {
         const Algorithm& tree = *find(collective, "tree");

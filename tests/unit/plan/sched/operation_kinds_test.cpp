@@ -48,7 +48,11 @@ TEST(OperationKinds, NodeOperationsHaveTheBlocksOfTheirCollective) {
         EXPECT_EQ(node_bytes(op), is_from_root(row) ? 3u : 5u) << row.word;
         const bool is_scatter = row.collective == TUTTI_SCATTER;
         EXPECT_EQ(root_block(op).bytes, is_scatter ? 5u : 3u) << row.word;
-        EXPECT_EQ(row.folds, row.collective == TUTTI_REDUCE) << row.word;
+        EXPECT_EQ(row.folds, is_reduction(*row.collective)) << row.word;
+        EXPECT_EQ(runs_along(row), is_prefix(*row.collective)) << row.word;
+        if (!runs_along(row)) continue;
+        EXPECT_EQ(prefix_bytes(op, 0), row.collective == TUTTI_SCAN ? 5u : 0u);
+        EXPECT_EQ(prefix_bytes(op, 1), 5u);
     }
 }
 

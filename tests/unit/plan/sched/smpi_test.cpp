@@ -159,6 +159,19 @@ TEST(Smpi, LongReductionsOfANodeAreFoldedInSlices) {
               "0 init\n0 isend 1 1 65536\n0 wait 0 1 1\n0 finalize\n");
 }
 
+// Each of three folds what comes with its own vector, at 0.5 ns a byte, and hands that on.
+TEST(Smpi, AScanOfANodeGoesAlongItsRanks) {
+    const std::string scan = "node_scan output[0+1000] = input[0+1000] order 0\n";
+    const Programs programs =
+        written(shape_of(TUTTI_SCAN, 3, 1000), {1, 1, 1, 0}, {scan, scan, scan});
+    const Lines traces = traces_of(programs, topo::Placement::blocks(3, 1));
+    EXPECT_NE(traces[0].find("0 isend 1 1 1000\n"), std::string::npos) << traces[0];
+    EXPECT_EQ(traces[1],
+              "1 init\n1 irecv 0 1 1000\n1 wait 0 1 1\n1 compute 500\n1 isend 2 1 1000\n"
+              "1 wait 1 2 1\n1 finalize\n");
+    EXPECT_EQ(traces[2], "2 init\n2 irecv 1 1 1000\n2 wait 1 2 1\n2 compute 500\n2 finalize\n");
+}
+
 TEST(Smpi, MulticastsAreRefused) {
     const Programs programs =
         written(shape_of(TUTTI_BARRIER, 2, 0), {1, 1, 1, 0, 1},

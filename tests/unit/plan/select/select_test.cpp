@@ -383,12 +383,18 @@ TEST_F(Choosing, BuiltInScans) {
     EXPECT_EQ(named(512 << 10, 256), "tree");
 }
 
-// Short vectors of hosts with several ranks, which take part by themselves.
+// Of hosts with consecutive ranks these count, else ranks.
 TEST_F(Choosing, BuiltInScansOfFatHosts) {
     const auto named = [&](uint64_t bytes, uint32_t hosts, uint32_t ranks_per_host) {
         hosts_ = hosts;
         return name(choose(shape_of(TUTTI_SCAN, bytes, hosts * ranks_per_host)));
     };
+    EXPECT_EQ(named(16 << 10, 16, 8), "doubling");
+    EXPECT_EQ(named(32 << 10, 16, 8), "chain");
+    EXPECT_EQ(named(8 << 10, 4, 4), "doubling");
+    EXPECT_EQ(named(16 << 10, 4, 4), "chain");
+    EXPECT_EQ(named(32 << 10, 32, 2), "tree");
+    is_dealt_ = true;
     EXPECT_EQ(named(256, 16, 8), "doubling");
     EXPECT_EQ(named(512, 16, 8), "tree");
     EXPECT_EQ(named(1024, 16, 4), "doubling");

@@ -313,6 +313,28 @@ TEST(Hosts, ForcedAlgorithms) {
     });
 }
 
+// Nodes are participants where their ranks are consecutive, else ranks are.
+TEST(Hosts, ScansOfNodesAndOfRanks) {
+    constexpr uint32_t kRanks = 7;
+    for (const char* hosts : {"TUTTI_HOSTS=2", "TUTTI_HOSTS=3", "TUTTI_HOSTS=3:round-robin"}) {
+        for (const std::string name : {"doubling", "chain:segment=256", "tree:segment=1K"}) {
+            const std::string scan = "TUTTI_SCAN=" + name;
+            const std::string exscan = "TUTTI_EXSCAN=" + name;
+            const ContextPtr context = make_context({hosts, scan.c_str(), exscan.c_str()});
+            Exchanges exchanges;
+            for (const tutti_collective collective : {TUTTI_SCAN, TUTTI_EXSCAN}) {
+                for (const size_t bytes : {8, 1000, 12'000}) {
+                    for (const Fold fold : {Fold::kAffine, Fold::kSumU32}) {
+                        const Spec spec{collective, 0, bytes, fold, exchanges.size()};
+                        exchanges.push_back(std::make_unique<Exchange>(spec, kRanks));
+                    }
+                }
+            }
+            run_exchanges(context.get(), kRanks, exchanges, hosts + (" " + name));
+        }
+    }
+}
+
 constexpr const char* kHostRules = R"(TUTTI_RULES_TEXT=
 [[rule]]
 collective = ["bcast", "gather"]

@@ -84,8 +84,8 @@ TEST(NodeAlgorithms, HaveNames) {
     EXPECT_EQ(names(TUTTI_ALLGATHER), " small pipeline single");
     EXPECT_EQ(names(TUTTI_REDUCE_SCATTER_BLOCK), " small split");
     EXPECT_EQ(names(TUTTI_ALLTOALL), " small pipeline single");
-    EXPECT_EQ(names(TUTTI_SCAN), " small chain");
-    EXPECT_EQ(names(TUTTI_EXSCAN), " small chain");
+    EXPECT_EQ(names(TUTTI_SCAN), " small groups chain");
+    EXPECT_EQ(names(TUTTI_EXSCAN), " small groups chain");
     for (const auto one : {TUTTI_GATHERV, TUTTI_SCATTERV, TUTTI_ALLTOALLV, TUTTI_ALLTOALLW}) {
         EXPECT_EQ(names(one), " blocks");
     }
@@ -125,8 +125,10 @@ TEST(NodeAlgorithms, AreChosenBySizeAndTeam) {
     EXPECT_EQ(chosen_name(TUTTI_ALLTOALL, 341, {.is_flat = false}), "small");
     EXPECT_EQ(chosen_name(TUTTI_ALLTOALL, 342), "pipeline");
     for (const auto one : {TUTTI_SCAN, TUTTI_EXSCAN}) {
-        EXPECT_EQ(chosen_name(one, 1024, {.is_flat = false}), "small");
-        EXPECT_EQ(chosen_name(one, 1032), "chain");
+        EXPECT_EQ(chosen_name(one, 1024), "small");
+        EXPECT_EQ(chosen_name(one, 1024, {.is_flat = false}), "groups");
+        EXPECT_EQ(chosen_name(one, 1024, {.is_flat = false, .keeps_order = true}), "small");
+        EXPECT_EQ(chosen_name(one, 1032, {.is_flat = false}), "chain");
     }
     EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 8, {.ranks = 1}), "alone");
     EXPECT_EQ(chosen_name(TUTTI_ALLGATHERV, 1024, {.is_flat = false}), "small");
@@ -241,6 +243,10 @@ TEST(NodeAlgorithms, SayWhyTheyCannotRun) {
               "folds group by group, TUTTI_REPRODUCIBLE by rank");
     EXPECT_EQ(obstacle(TUTTI_REDUCE, "turns", 1 << 20, users),
               "folds group by group: predefined operators only");
+    EXPECT_EQ(obstacle(TUTTI_SCAN, "groups", 1024, users), "");
+    EXPECT_EQ(obstacle(TUTTI_SCAN, "groups", 1025, tree), "holds up to 1 KiB");
+    EXPECT_EQ(obstacle(TUTTI_EXSCAN, "groups", 8, ordered),
+              "folds group by group, TUTTI_REPRODUCIBLE by rank");
     EXPECT_EQ(obstacle(TUTTI_GATHER, "pipeline", 1024), "is for more than 1 KiB");
     EXPECT_EQ(obstacle(TUTTI_SCATTER, "pipeline", 1025), "");
     EXPECT_EQ(obstacle(TUTTI_ALLGATHER, "pipeline", 8), "");
