@@ -72,7 +72,9 @@ TEST_P(Proof, BlocksOfUnequalNodes) {
                                  .root = root,
                                  .bytes = 24,
                                  .nodes = &nodes};
-            ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape));
+            for (const Shape& one : with_lengths(shape)) {
+                ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, one));
+            }
         }
     }
 }
@@ -113,7 +115,9 @@ TEST_P(Proof, EveryPieceOfABlock) {
             }
             if (algorithm.is_flat) continue;
             shape.nodes = &nodes;
-            ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape, tuning));
+            for (const Shape& one : with_lengths(shape)) {
+                ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, one, tuning));
+            }
         }
     }
 }

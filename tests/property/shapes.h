@@ -64,23 +64,25 @@ inline sched::BlockLengths kept(sched::OwnLengths lengths) {
 }
 
 // With lengths of the shape's longest block: each pattern, and such as are drawn at random, a
-// quarter of them empty. Of many ranks only the latter.
+// quarter of them empty. Of many ranks only the latter. Blocks are those of ranks, also where the
+// participants are nodes.
 inline std::vector<Shape> with_lengths(Shape shape) {
     std::vector<Shape> all{shape};
     if (!check::has_patterns(shape.collective) || shape.bytes == 0) return all;
     const uint64_t element = shape.element_bytes;
+    const Rank ranks = shape.nodes ? shape.nodes->ranks() : shape.ranks;
     for (const auto pattern : {check::LengthPattern::kRagged, check::LengthPattern::kOneLong}) {
-        if (shape.ranks > 64) break;
+        if (ranks > 64) break;
         all.push_back(shape);
         all.back().lengths =
-            kept(check::lengths_of(pattern, shape.ranks, shape.bytes, shape.element_bytes));
+            kept(check::lengths_of(pattern, ranks, shape.bytes, shape.element_bytes));
     }
-    Prng prng(shape.ranks);
-    std::vector<uint64_t> lengths(shape.ranks);
+    Prng prng(ranks);
+    std::vector<uint64_t> lengths(ranks);
     for (uint64_t& one : lengths) {
         one = prng.below(4) == 0 ? 0 : prng.below(shape.bytes / element + 1) * element;
     }
-    lengths[prng.below(shape.ranks)] = shape.bytes;
+    lengths[prng.below(ranks)] = shape.bytes;
     all.push_back(shape);
     all.back().lengths = kept(sched::OwnLengths(lengths));
     return all;

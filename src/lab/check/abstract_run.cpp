@@ -21,6 +21,12 @@ uint64_t first_bits(size_t count) {
 
 std::string label(const LiveOperation& live) { return label(live.rank, live.position, live.op); }
 
+uint64_t node_bytes(std::span<LiveOperation* const> members) {
+    uint64_t bytes = 0;
+    for (const LiveOperation* member : members) bytes += sched::node_bytes(member->op);
+    return bytes;
+}
+
 bool Run::LiveRound::is_complete() const { return complete == first_bits(ops.size()); }
 
 size_t Run::KeyHash::operator()(const Key& key) const {

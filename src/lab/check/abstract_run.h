@@ -49,6 +49,8 @@ struct LiveOperation {
 
 // As that of its operation.
 std::string label(const LiveOperation& live);
+// What a node operation moves from or to these of its members, each of which has its own part.
+uint64_t node_bytes(std::span<LiveOperation* const> members);
 
 // One of those who meet: its kMeet, and its neighbours' kMeetWith in their order.
 struct Meeter {

@@ -36,7 +36,8 @@ Touched touched(const Operation& op, bool is_root);
 
 // Whether its members wait for each other: where nothing moves, each is done at once by itself.
 inline bool is_meeting(const Operation& op) {
-    return sched::has_no_blocks(op.kind) || sched::node_bytes(op) != 0;
+    if (sched::has_no_blocks(op.kind)) return true;
+    return sched::node_bytes(op) != 0 || sched::root_block(op).bytes != 0;
 }
 
 // Appends lines to `faults`, which it leaves at most `lines_max` long. blocks: see prove().

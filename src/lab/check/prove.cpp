@@ -57,8 +57,9 @@ class Prover final : public Interpreter {
     }
 
     Pieces read(const LiveOperation& live, const Block& block);
-    void note(const LiveOperation& live, bool is_root);
-    void check_apart(const LiveOperation& live, const Touched& blocks);
+    // Of a node operation that moves parts: where the root's own part begins in its block.
+    void note(const LiveOperation& live, bool is_root, uint64_t own_part = 0);
+    void check_apart(const LiveOperation& live, const Touched& blocks, uint64_t own_part);
     Pieces fold(const LiveOperation& live, const Pieces& left, const Pieces& right);
     Value fold_one(const LiveOperation& live, const Value& left, const Value& right, uint64_t at);
     bool agree(std::span<LiveOperation* const> members);
@@ -93,12 +94,12 @@ Pieces Prover::read(const LiveOperation& live, const Block& block) {
 }
 
 // Two operations that touch the same bytes, one of them writing, must be ordered.
-void Prover::note(const LiveOperation& live, bool is_root) {
+void Prover::note(const LiveOperation& live, bool is_root, uint64_t own_part) {
     const Touched blocks = touched(live.op, is_root);
     RankMemory& memory = memories_[live.rank];
     // A block is copied onto itself in place: nothing to do.
     if (is_copy(live.op) && memory.is_same(live.op.to, live.op.left)) return;
-    check_apart(live, blocks);
+    check_apart(live, blocks, own_part);
     std::optional<Position> rival;
     const auto touch = [&](const Block& block, bool is_write) {
         const std::optional<Position> found = memory.note(live, block, is_write);
@@ -115,7 +116,7 @@ void Prover::note(const LiveOperation& live, bool is_root) {
 }
 
 // Within one operation, blocks are the same or apart; what is received hides no operand.
-void Prover::check_apart(const LiveOperation& live, const Touched& blocks) {
+void Prover::check_apart(const LiveOperation& live, const Touched& blocks, uint64_t own_part) {
     const RankMemory& memory = memories_[live.rank];
     const sched::OperationRow& row = sched::row_of(live.op);
     const bool is_gather = !sched::is_from_root(row);
@@ -125,7 +126,7 @@ void Prover::check_apart(const LiveOperation& live, const Touched& blocks) {
             // In place the root's own part stands where the operation would put it.
             Block part = is_gather ? blocks.to : block;
             const Block& own = is_gather ? block : blocks.to;
-            part.offset += live.op.peer * own.bytes;
+            part.offset += own_part;
             part.bytes = own.bytes;
             if (memory.is_same(part, own)) continue;
         }
@@ -215,30 +216,30 @@ Value Prover::fold_one(const LiveOperation& live, const Value& left, const Value
 
 bool Prover::agree(std::span<LiveOperation* const> members) {
     const Operation& first = members[0]->op;
+    const sched::OperationRow& row = sched::row_of(first);
     for (const LiveOperation* member : members) {
         const Operation& op = member->op;
-        if (op.kind != first.kind || op.peer != first.peer || node_bytes(op) != node_bytes(first)) {
+        const bool fits = node_bytes(op) == node_bytes(first) || sched::has_unequal_parts(row);
+        if (op.kind != first.kind || op.peer != first.peer || !fits) {
             fault(*member, "it does not agree with " + label(*members[0]));
             return false;
         }
     }
     const LiveOperation& root = *members[first.peer];
-    const uint64_t parts = sched::moves_parts(sched::row_of(first)) ? members.size() : 1;
-    const bool has_root_block =
-        !sched::has_no_blocks(first.kind) && !sched::runs_along(sched::row_of(first));
-    const bool is_wrong = has_root_block && root_block(root.op).bytes != node_bytes(first) * parts;
-    if (is_wrong) {
-        fault(root, "the root's blocks do not fit " + std::to_string(node_bytes(first)) +
-                        " bytes from or to each of " + std::to_string(members.size()) + " ranks");
-    }
-    return !is_wrong;
+    if (sched::has_no_blocks(first.kind) || sched::runs_along(row)) return true;
+    const auto moved = node_bytes(members.first(sched::moves_parts(row) ? members.size() : 1));
+    if (root_block(root.op).bytes == moved) return true;
+    fault(root, "the root's blocks do not fit " + std::to_string(moved) + " bytes from or to " +
+                    std::to_string(members.size()) + " ranks");
+    return false;
 }
 
 void Prover::node(std::span<LiveOperation* const> members) {
     const Operation& first = members[0]->op;
+    const uint64_t own_part = node_bytes(members.first(first.peer));
     for (LiveOperation* member : members) {
         memories_[member->rank].note_node(*member);
-        note(*member, member == members[first.peer]);
+        note(*member, member == members[first.peer], own_part);
     }
     if (agree(members)) move(members);
     if (!is_barrier()) return;
@@ -259,8 +260,8 @@ void Prover::move(std::span<LiveOperation* const> members) {
     if (sched::has_no_blocks(root.op.kind)) return;
     const auto part = [&](size_t i) {
         Block block = root_block(root.op);
-        block.bytes = node_bytes(root.op);
-        if (sched::moves_parts(row)) block.offset += i * block.bytes;
+        block.bytes = node_bytes(members[i]->op);
+        if (sched::moves_parts(row)) block.offset += node_bytes(members.first(i));
         return block;
     };
     if (row.folds) return fold_members(members, row);

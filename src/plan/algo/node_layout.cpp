@@ -18,6 +18,26 @@ constexpr NodeLayout kNoNodeLevel{.opening = {},
                                   .output = everywhere(Spot::kOutput),
                                   .closing = {}};
 
+// Blocks that are alike, and such as differ in length.
+constexpr NodeLayout kOfAllgather{
+    .opening = {OperationKind::kNodeGather, Amount::kLane, Amount::kNode},
+    .input = {.alone = Spot::kInput, .elsewhere = Spot::kNodeOut},
+    .output = everywhere(Spot::kAllOut),
+    .closing = {OperationKind::kNodeBcast, Amount::kAll, Amount::kAll},
+    .packing = Packing::kBehind,
+    .lands_apart = true,
+    .streams = true};
+// Likewise.
+constexpr NodeLayout kOfReduceScatter{
+    .opening = {OperationKind::kNodeReduce, Amount::kAll, Amount::kAll},
+    .input = {.alone = Spot::kAllIn, .elsewhere = Spot::kScratch},
+    .output = {.alone = Spot::kOutput, .elsewhere = Spot::kBehind},
+    .closing = {OperationKind::kNodeScatter, Amount::kLane, Amount::kNode},
+    .scratch = Amount::kAll,
+    .behind = Amount::kNode,
+    .packing = Packing::kBefore,
+    .lands_apart = true};
+
 // At the root no scratch is taken: what it would hold stands in output (gather, reduce) or input
 // (scatter) already.
 constexpr std::array<NodeLayout, TUTTI_COLLECTIVE_COUNT> kNodeLayouts = {{
@@ -60,21 +80,9 @@ constexpr std::array<NodeLayout, TUTTI_COLLECTIVE_COUNT> kNodeLayouts = {{
      .packing = Packing::kBefore,
      .lands_apart = true},
     // allgather
-    {.opening = {OperationKind::kNodeGather, Amount::kLane, Amount::kNode},
-     .input = {.alone = Spot::kInput, .elsewhere = Spot::kNodeOut},
-     .output = everywhere(Spot::kAllOut),
-     .closing = {OperationKind::kNodeBcast, Amount::kAll, Amount::kAll},
-     .packing = Packing::kBehind,
-     .lands_apart = true,
-     .streams = true},
+    kOfAllgather,
     // reduce_scatter_block
-    {.opening = {OperationKind::kNodeReduce, Amount::kAll, Amount::kAll},
-     .input = {.alone = Spot::kInput, .elsewhere = Spot::kScratch},
-     .output = {.alone = Spot::kOutput, .elsewhere = Spot::kBehind},
-     .closing = {OperationKind::kNodeScatter, Amount::kLane, Amount::kNode},
-     .scratch = Amount::kAll,
-     .behind = Amount::kNode,
-     .lands_apart = true},
+    kOfReduceScatter,
     // alltoall
     {.opening = {OperationKind::kNodeGather, Amount::kAll, Amount::kAllOfNode},
      .input = {.alone = Spot::kInput, .elsewhere = Spot::kBehind},
@@ -98,12 +106,12 @@ constexpr std::array<NodeLayout, TUTTI_COLLECTIVE_COUNT> kNodeLayouts = {{
      .scratch = Amount::kLane,
      .behind = Amount::kLane,
      .lands_apart = true},
-    kNoNodeLevel,  // gatherv
-    kNoNodeLevel,  // scatterv
-    kNoNodeLevel,  // allgatherv
-    kNoNodeLevel,  // alltoallv
-    kNoNodeLevel,  // alltoallw
-    kNoNodeLevel,  // reduce_scatter
+    kNoNodeLevel,      // gatherv
+    kNoNodeLevel,      // scatterv
+    kOfAllgather,      // allgatherv
+    kNoNodeLevel,      // alltoallv
+    kNoNodeLevel,      // alltoallw
+    kOfReduceScatter,  // reduce_scatter
 }};
 
 constexpr bool are_sound() {
@@ -111,9 +119,9 @@ constexpr bool are_sound() {
         const NodeLayout& one = kNodeLayouts[i];
         const Collective& what = kCollectives[i];
         if (!has_node_level(one)) continue;
-        // Packing takes the place of an opening.
-        if (one.packing == Packing::kBefore &&
-            (one.opening.kind || what.input.holds != Holds::kAll)) {
+        // What is packed before is what an opening brings, if there is one.
+        const bool takes_all = !one.opening.kind || one.opening.member == Amount::kAll;
+        if (one.packing == Packing::kBefore && (!takes_all || what.input.holds != Holds::kAll)) {
             return false;
         }
         if (one.packing == Packing::kBehind && what.output.holds != Holds::kAll) return false;

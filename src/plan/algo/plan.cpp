@@ -7,13 +7,14 @@
 #include "plan/algo/plan.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
-#include <vector>
 
 #include "plan/algo/plan_inner.h"
 #include "plan/algo/plan_layout.h"
 #include "plan/algo/plan_orders.h"
 #include "plan/algo/plan_prefix.h"
+#include "plan/algo/plan_stream.h"
 #include "plan/sched/operation_kinds.h"
 
 namespace tutti::algo {
@@ -26,12 +27,6 @@ using sched::OperationKind;
 using sched::Round;
 using topo::Placement;
 
-// Shorter node blocks of an allgather are handed on all at once at the end: a node bcast costs 0.2
-// to 1 us however short it is, about as much as copying this.
-constexpr uint64_t kStreamedBlockBytesMin = 8 * 1024;
-// Rounds that are looked through when a streamed allgather is planned, at 10 to 30 ns each.
-constexpr uint64_t kStreamedRoundsMax = 4096;
-
 class TeamProgram final : public Program {
   public:
     TeamProgram(const Algorithm& algorithm, const Layout& layout, Rank rank);
@@ -39,6 +34,9 @@ class TeamProgram final : public Program {
     [[nodiscard]] std::string_view name() const override { return name_; }
     [[nodiscard]] sched::Extent extent() const override { return extent_; }
     void set_blocks(const sched::CallBlocks& blocks) override;
+    [[nodiscard]] std::span<const uint64_t> node_lengths() const override {
+        return members_ > 1 ? layout_.node_lengths(node_) : std::span<const uint64_t>();
+    }
     void read(uint64_t lane, uint64_t round, Round& out) const override;
 
   private:
@@ -54,7 +52,6 @@ class TeamProgram final : public Program {
 
     void make_inner(const Algorithm& algorithm);
     void make_extent();
-    void plan_stream();
     [[nodiscard]] Lane lane_at(uint64_t number) const;
     [[nodiscard]] bool leads_any_lane() const;
 
@@ -82,6 +79,11 @@ class TeamProgram final : public Program {
         return part(row().sorts ? input_ : output_, row().closing.leader, lane);
     }
 
+    // Which operation that is, of a part that has one.
+    [[nodiscard]] OperationKind kind_of(const NodePart& part) const {
+        const bool is_even = !layout_.shape.lengths.are_there();
+        return is_even ? *part.kind : sched::with_unequal_parts(*part.kind);
+    }
     void add_inner(const Lane& lane, uint64_t round, Round& out) const;
     void add_heard(const Lane& lane, uint64_t round, Round& out) const;
     void add_streamed(const Lane& lane, uint64_t round, Round& out) const;
@@ -116,13 +118,11 @@ class TeamProgram final : public Program {
     Inner full_;
     Inner last_;  // of a shorter last segment
     uint64_t own_scratch_ = 0;
-    uint64_t behind_ = 0;  // where Spot::kBehind is in it
+    uint64_t ahead_ = 0;  // where Spot::kScratch is in it, and Spot::kBehind
+    uint64_t behind_ = 0;
     sched::Extent extent_;
-    // Streamed allgather: bcasts up to and with inner round k, the own block's first. Empty where
-    // each round brings one.
-    bool is_streamed_ = false;
-    std::vector<uint32_t> streamed_before_;
-    uint64_t closings_ = 0;  // node operations of a lane that close it
+    std::optional<Stream> stream_;  // where what comes is handed on round by round
+    uint64_t closings_ = 0;         // node operations of a lane that close it
 };
 
 TeamProgram::TeamProgram(const Algorithm& algorithm, const Layout& layout, Rank rank)
@@ -137,7 +137,6 @@ TeamProgram::TeamProgram(const Algorithm& algorithm, const Layout& layout, Rank 
     // What is multicast is the same for all members.
     TUTTI_ASSERT(!is_told_ || !closes_with_parts(), "all get it");
     has_closing_ = is_shared && !is_told_ && row().closing.kind;
-    closings_ = has_closing_ ? 1 : 0;
     const Collective& what = facts(layout_.shape.collective);
     const auto packs = [&](Packing packing, On on) {
         return layout_.is_packed && row().packing == packing &&
@@ -146,9 +145,12 @@ TeamProgram::TeamProgram(const Algorithm& algorithm, const Layout& layout, Rank 
     packs_ = packs(Packing::kBefore, what.input.on);
     unpacks_ = packs(Packing::kBehind, what.output.on);
     make_inner(algorithm);
-    if (row().streams && has_closing_ && !layout_.is_packed) plan_stream();
+    if (row().streams && has_closing_ && !layout_.is_packed) {
+        stream_ = Stream::plan(full_, layout_.shape.all_blocks_bytes(), placement().nodes());
+    }
+    closings_ = stream_ ? stream_->count() : has_closing_;
     // The other members' view of their leader's Program is needed for these only.
-    if (!is_streamed_ && !is_told_ && !leads_any_lane()) full_ = Inner{};
+    if (!stream_ && !is_told_ && !leads_any_lane()) full_ = Inner{};
     make_extent();
 }
 
@@ -173,15 +175,15 @@ void TeamProgram::make_inner(const Algorithm& algorithm) {
 }
 
 void TeamProgram::make_extent() {
-    if (packs_ || unpacks_) own_scratch_ = layout_.shape.all_blocks_bytes();
+    if (packs_ || unpacks_) own_scratch_ = align_up(layout_.shape.all_blocks_bytes());
     if (members_ > 1 && !is_root() && full_.program && row().scratch != Amount::kNothing) {
         const auto amount = [&](Amount of) {
-            return align_up(layout_.amount_bytes(of, layout_.segment_bytes, members_));
+            return align_up(layout_.amount_of(rank_, of, layout_.segment_bytes));
         };
-        behind_ = amount(row().scratch);
+        ahead_ = own_scratch_;
+        behind_ = ahead_ + amount(row().scratch);
         own_scratch_ = behind_ + amount(row().behind);
     }
-    own_scratch_ = align_up(own_scratch_);
     extent_.lanes = layout_.lanes;
     extent_.lanes_in_flight = layout_.lanes_in_flight;
     const uint64_t inner_scratch = std::max(full_.extent.scratch_bytes, last_.extent.scratch_bytes);
@@ -204,38 +206,6 @@ void TeamProgram::set_blocks(const sched::CallBlocks& blocks) {
     make_extent();
 }
 
-// Counts the blocks that each inner round brings. Where they are too many to count or to put into a
-// round, or a rank collects some elsewhere and copies them, one bcast closes the call as elsewhere.
-void TeamProgram::plan_stream() {
-    const uint64_t rounds = full_.extent.rounds;
-    if (layout_.shape.all_blocks_bytes() < kStreamedBlockBytesMin * placement().nodes()) return;
-    if (rounds > kStreamedRoundsMax) return;
-    std::vector<uint32_t> before;
-    uint32_t total = 1;  // the own block
-    bool is_even = true;
-    Round round;
-    for (uint64_t k = 0; k < rounds; ++k) {
-        before.push_back(total);
-        full_.program->read(0, k, round);
-        uint32_t brought = 0;
-        for (const Operation& operation : round) {
-            if (!sched::is_recv(operation)) continue;
-            if (operation.to.buffer != Buffer::kOutput) return;
-            ++brought;
-        }
-        // Each may stand beside the operations of any round.
-        if (brought + round.size() > sched::kRoundOpsMax / 2) return;
-        is_even = is_even && brought == 1;
-        total += brought;
-    }
-    if (!is_even) {
-        if (rounds > sched::kRoundOpsMax) return;
-        streamed_before_ = std::move(before);
-    }
-    is_streamed_ = true;
-    closings_ = total;
-}
-
 TeamProgram::Lane TeamProgram::lane_at(uint64_t number) const {
     Lane lane;
     lane.number = number;
@@ -244,7 +214,7 @@ TeamProgram::Lane TeamProgram::lane_at(uint64_t number) const {
     lane.leader = layout_.is_flat ? rank_ : layout_.leader(node_, number);
     lane.is_leader = lane.leader == rank_;
     const bool is_last = last_.program != nullptr && number + 1 == layout_.lanes;
-    if (lane.is_leader || is_streamed_ || is_told_) lane.inner = is_last ? &last_ : &full_;
+    if (lane.is_leader || stream_ || is_told_) lane.inner = is_last ? &last_ : &full_;
     return lane;
 }
 
@@ -252,13 +222,12 @@ TeamProgram::Lane TeamProgram::lane_at(uint64_t number) const {
 
 uint64_t TeamProgram::opening_rounds(const Lane& lane) const {
     if (sorts(lane)) return 1 + Sorting(layout_, node_).rounds_out();
-    if (has_opening_) return 1;
-    return packs_ ? layout_.packing_rounds() : 0;
+    return (packs_ ? layout_.packing_rounds() : 0) + (has_opening_ ? 1 : 0);
 }
 
 uint64_t TeamProgram::closing_round(const Lane& lane) const {
     const uint64_t opening_end = opening_rounds(lane);
-    if (is_streamed_) return opening_end + full_.extent.rounds;
+    if (stream_) return opening_end + full_.extent.rounds;
     if (sorts(lane)) {
         return opening_end + lane.inner->extent.rounds + Sorting(layout_, node_).rounds_in();
     }
@@ -282,12 +251,13 @@ void TeamProgram::read(uint64_t number, uint64_t round, Round& out) const {
     const Lane lane = lane_at(number);
     const uint64_t opening_end = opening_rounds(lane);
     if (round < opening_end) {
-        if (has_opening_ && round == 0) {
-            out.add(opening(lane));
-        } else if (has_opening_) {
-            Sorting(layout_, node_).add_out(round - 1, opened(lane), closed(lane), out);
-        } else {
+        const uint64_t packed_end = packs_ ? layout_.packing_rounds() : 0;
+        if (round < packed_end) {
             add_packing(layout_, round, true, out);
+        } else if (round == packed_end) {
+            out.add(opening(lane));
+        } else {
+            Sorting(layout_, node_).add_out(round - 1, opened(lane), closed(lane), out);
         }
         return;
     }
@@ -306,7 +276,7 @@ void TeamProgram::read(uint64_t number, uint64_t round, Round& out) const {
     } else if (is_told_) {
         add_heard(lane, round - opening_end, out);
     }
-    if (is_streamed_) {
+    if (stream_) {
         add_streamed(lane, round - opening_end, out);
     } else if (has_closing_ && round == closing_round(lane)) {
         out.add(closing(lane));
@@ -331,7 +301,7 @@ Mapped TeamProgram::place_of(Spot spot, const Lane& lane) const {
         case Spot::kOutput:
             return {Buffer::kOutput, lane.offset};
         case Spot::kScratch:
-            return {Buffer::kScratch, 0};
+            return {Buffer::kScratch, ahead_};
         case Spot::kBehind:
             return {Buffer::kScratch, behind_};
         case Spot::kAllIn:
@@ -350,7 +320,7 @@ Mapped TeamProgram::place_of(Spot spot, const Lane& lane) const {
 
 Block TeamProgram::part(Spot spot, Amount amount, const Lane& lane) const {
     if (amount == Amount::kNothing) return {};
-    return block_at(place_of(spot, lane), 0, layout_.amount_bytes(amount, lane.bytes, members_));
+    return block_at(place_of(spot, lane), 0, layout_.amount_of(rank_, amount, lane.bytes));
 }
 
 void TeamProgram::add_inner(const Lane& lane, uint64_t round, Round& out) const {
@@ -386,9 +356,9 @@ void TeamProgram::add_heard(const Lane& lane, uint64_t round, Round& out) const 
 
 Operation TeamProgram::opening(const Lane& lane) const {
     Operation operation =
-        sched::node_operation(*row().opening.kind, placement().index_on_node(lane.leader),
+        sched::node_operation(kind_of(row().opening), placement().index_on_node(lane.leader),
                               sched::kAfterAll, turns().opening(lane.number));
-    operation.left = part(Spot::kInput, row().opening.member, lane);
+    operation.left = part(packs_ ? Spot::kAllIn : Spot::kInput, row().opening.member, lane);
     if (lane.is_leader) operation.to = opened(lane);
     return operation;
 }
@@ -397,8 +367,8 @@ Operation TeamProgram::closing(const Lane& lane) const {
     const bool goes_on = lane.is_leader && !sorts(lane);
     const uint64_t after = goes_on ? lane.inner->closing_after : sched::kAfterAll;
     const NodePart& what = row().closing;
-    Operation operation = sched::node_operation(*what.kind, placement().index_on_node(lane.leader),
-                                                after, turns().closing(lane.number));
+    Operation operation = sched::node_operation(
+        kind_of(what), placement().index_on_node(lane.leader), after, turns().closing(lane.number));
     if (closes_with_parts()) {
         operation.to = part(Spot::kOutput, what.member, lane);
         if (lane.is_leader) operation.left = closed(lane);
@@ -420,11 +390,11 @@ void TeamProgram::add_streamed(const Lane& lane, uint64_t round, Round& out) con
         out.add(operation);
     };
     if (round == 0) {
-        const uint64_t bytes = members_ * layout_.shape.bytes;
+        const uint64_t bytes = layout_.node_bytes(node_);
         add(sched::output(layout_.node_offset(node_), bytes), sched::kAfterAll);
         return;
     }
-    order += streamed_before_.empty() ? round : streamed_before_[round - 1];
+    order += stream_->first_of(round - 1);
     Round before;
     full_.program->read(0, round - 1, before);
     for (uint32_t i = 0; i < before.size(); ++i) {

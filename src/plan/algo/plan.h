@@ -12,6 +12,9 @@
 //   gather     node gather; gather of the leaders (blocks of a node together)
 //   scatter    scatter of the leaders; node scatter
 //   allgather  node gather; allgather of the leaders; node bcast of what came
+//   reduce_scatter_block  node reduce; reduce_scatter_block of the leaders; node scatter
+//   allgatherv, reduce_scatter  likewise, a node's block being those of its ranks together, which
+//              the node gathers or scatters by their lengths where these differ
 //   alltoall   node gather of all blocks; alltoall of the leaders (blocks of a pair of nodes
 //              together); node scatter
 //   scan       node scan; exclusive scan of the leaders; node bcast of what it gave; folds of that
@@ -21,8 +24,9 @@
 // lanes in flight, the W first lanes' opening operations, then by turns a lane's closing ones and
 // the opening ones of the lane that takes its slot. Some calls run without the node level (flat):
 // scans and non-commutative operators over nodes whose ranks are not consecutive; over such nodes
-// gather, scatter and allgather of blocks beyond kPackedBytesMax, and each alltoall; alltoall where
-// all blocks of a node's ranks are beyond it; and algorithms that ask for it.
+// gather, scatter, allgather and reduce_scatter, of blocks alike or not, beyond kPackedBytesMax, and
+// each alltoall; alltoall where all blocks of a node's ranks are beyond it; and algorithms that ask
+// for it.
 //
 // Where the placement knows the switches, nodes take part in the order of a walk through them
 // (base/topo/switch_order.h): rings and chains pass each link once each way, trees are cut between
@@ -74,6 +78,7 @@ struct InnerLane {
     std::vector<uint32_t> node_of;  // of the placement, by participant: several on one where flat
     uint64_t lanes = 1;
     uint32_t lanes_in_flight = 1;
+    sched::OwnLengths lengths = {};  // to which the shape may refer
 
     [[nodiscard]] std::unique_ptr<Program> program(Rank participant) const {
         return algorithm->make(shape, participant, tuning);

@@ -15,7 +15,8 @@ InnerLane inner_lane(const Algorithm& algorithm, const Shape& shape, const Place
                    .tuning = layout.tuning,
                    .node_of = {},
                    .lanes = layout.lanes,
-                   .lanes_in_flight = layout.lanes_in_flight};
+                   .lanes_in_flight = layout.lanes_in_flight,
+                   .lengths = layout.packed_lengths};
     for (Rank i = 0; i < lane.shape.ranks; ++i) {
         const Rank rank = layout.is_flat ? i : layout.placement->members(i).front();
         lane.node_of.push_back(placement.node_of(rank));

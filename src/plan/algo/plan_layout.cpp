@@ -2,6 +2,7 @@
 #include "plan/algo/plan_layout.h"
 
 #include <bit>
+#include <vector>
 
 namespace tutti::algo {
 namespace {
@@ -90,6 +91,16 @@ const Placement* node_after_node(const Algorithm& algorithm, const Shape& shape,
     return allows(algorithm, shape, node, placement) ? &placement : nullptr;
 }
 
+sched::OwnLengths by_node(const sched::BlockLengths& lengths, const Placement& placement) {
+    if (!lengths.are_there()) return {};
+    std::vector<uint64_t> bytes;
+    bytes.reserve(lengths.ranks);
+    for (uint32_t of = 0; of < placement.nodes(); ++of) {
+        for (const uint32_t rank : placement.members(of)) bytes.push_back(lengths.bytes[rank]);
+    }
+    return sched::OwnLengths(bytes);
+}
+
 }  // namespace
 
 // The order of ranks is what some algorithms are for.
@@ -129,6 +140,7 @@ Layout::Layout(const Algorithm& chosen, const Shape& call, const Placement& wher
     if (!is_flat && has_blocks(shape.collective) && !placement->is_contiguous()) {
         has_blocks_by_rank = chosen.has_single_blocks && placement->has_whole_nodes();
         is_packed = !has_blocks_by_rank;
+        if (is_packed) packed_lengths = by_node(shape.lengths, *placement);
     }
     segment_bytes = shape.bytes;
     if (!is_vector(shape.collective) || chosen.has_pieces) return;
@@ -159,8 +171,23 @@ Shape Layout::inner(uint64_t bytes) const {
     result.ranks = placement->nodes();
     result.root = placement->node_of(shape.root);
     if (has_blocks(shape.collective)) result.nodes = placement;
+    result.lengths = lengths();
     result.has_blocks_by_rank = has_blocks_by_rank;
     return result;
+}
+
+std::span<const uint64_t> Layout::node_lengths(uint32_t of) const {
+    if (!shape.lengths.are_there()) return {};
+    const std::span<const uint32_t> members = placement->members(of);
+    return {lengths().bytes + place_of(members.front()), members.size()};
+}
+
+uint64_t Layout::amount_of(Rank rank, Amount amount, uint64_t lane_bytes) const {
+    const uint32_t of = placement->node_of(rank);
+    const bool is_even = !shape.lengths.are_there();
+    if (amount == Amount::kLane && !is_even) return shape.block_bytes(rank);
+    if (amount == Amount::kNode && !is_even) return node_bytes(of);
+    return amount_bytes(amount, lane_bytes, placement->members(of).size());
 }
 
 uint64_t Layout::amount_bytes(Amount amount, uint64_t lane_bytes, uint64_t members) const {
@@ -168,7 +195,7 @@ uint64_t Layout::amount_bytes(Amount amount, uint64_t lane_bytes, uint64_t membe
         case Amount::kLane:
             return lane_bytes;
         case Amount::kNode:
-            return members * lane_bytes;
+            return std::min(members * lane_bytes, shape.all_blocks_bytes());
         case Amount::kAll:
             return shape.all_blocks_bytes();
         case Amount::kAllOfNode:
@@ -188,10 +215,12 @@ Rank Layout::leader(uint32_t of, uint64_t lane) const {
 }
 
 uint64_t Layout::own_scratch_max() const {
-    if (is_packed) return align_up(shape.all_blocks_bytes());
-    if (is_flat || placement->members_max() == 1) return 0;
+    // What a leader folds stands behind what it has packed; of others either is all.
+    const bool has_both = node->opening.kind && node->packing == Packing::kBefore;
+    const uint64_t packed = is_packed ? align_up(shape.all_blocks_bytes()) : 0;
+    if (is_flat || placement->members_max() == 1 || (is_packed && !has_both)) return packed;
     const uint32_t members = placement->members_max();
-    return align_up(amount_bytes(node->scratch, segment_bytes, members)) +
+    return packed + align_up(amount_bytes(node->scratch, segment_bytes, members)) +
            align_up(amount_bytes(node->behind, segment_bytes, members));
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "plan/algo/algorithms.h"
 #include "plan/algo/node_layout.h"
@@ -21,7 +22,8 @@ struct Layout {
     [[nodiscard]] uint64_t bytes_of(uint64_t lane) const {
         return std::min(segment_bytes, shape.bytes - lane * segment_bytes);
     }
-    // On a node of so many members.
+    // Of a rank; and at most, on a node of so many members.
+    [[nodiscard]] uint64_t amount_of(Rank rank, Amount amount, uint64_t lane_bytes) const;
     [[nodiscard]] uint64_t amount_bytes(Amount amount, uint64_t lane_bytes, uint64_t members) const;
     // Of a node in a lane. Where there is a root, of its own node always.
     [[nodiscard]] Rank leader(uint32_t of, uint64_t lane) const;
@@ -32,17 +34,19 @@ struct Layout {
     [[nodiscard]] uint64_t turns(uint64_t members) const {
         return std::min({lanes, uint64_t{std::max(tuning.leaders, 1u)}, members});
     }
-    // Of a node's blocks in the buffer of all.
+    // Of a rank's block in the buffer of all, as the algorithm has it; and of a node's.
+    [[nodiscard]] uint64_t rank_offset(Rank rank) const { return bytes_before(place_of(rank)); }
     [[nodiscard]] uint64_t node_offset(uint32_t of) const {
-        const uint64_t before =
-            has_blocks_by_rank ? placement->members(of).front() : placement->members_before(of);
-        return before * shape.bytes;
+        return rank_offset(placement->members(of).front());
     }
-    // Of a rank's block among all in the order of nodes; and the rounds that packing them takes.
-    [[nodiscard]] uint64_t packed_offset(Rank rank) const {
-        const uint32_t of = placement->node_of(rank);
-        return (placement->members_before(of) + placement->index_on_node(rank)) * shape.bytes;
+    [[nodiscard]] uint64_t node_bytes(uint32_t of) const {
+        const Rank first = place_of(placement->members(of).front());
+        const auto end = static_cast<Rank>(first + placement->members(of).size());
+        return bytes_before(end) - bytes_before(first);
     }
+    // Of a vector form: the lengths of its ranks' blocks, if they differ anywhere.
+    [[nodiscard]] std::span<const uint64_t> node_lengths(uint32_t of) const;
+    // The rounds that packing takes.
     [[nodiscard]] uint64_t packing_rounds() const {
         return (shape.ranks + sched::kRoundOpsMax - 1) / sched::kRoundOpsMax;
     }
@@ -61,9 +65,24 @@ struct Layout {
     bool is_packed = false;           // blocks travel in scratch, in the order of nodes
     bool has_blocks_by_rank = false;  // the algorithm leaves them in the order of ranks
     bool has_multicast = false;  // results reach all ranks of a node without a closing operation
+    sched::OwnLengths packed_lengths;  // the shape's, in the order of nodes, where is_packed
     uint64_t segment_bytes = 0;
     uint64_t lanes = 1;
     uint32_t lanes_in_flight = 1;
+
+  private:
+    [[nodiscard]] sched::BlockLengths lengths() const {
+        return is_packed ? packed_lengths.view() : shape.lengths;
+    }
+    // Blocks in front of a rank's, and the bytes of so many.
+    [[nodiscard]] Rank place_of(Rank rank) const {
+        if (!is_packed) return rank;
+        return placement->members_before(placement->node_of(rank)) + placement->index_on_node(rank);
+    }
+    [[nodiscard]] uint64_t bytes_before(Rank blocks) const {
+        return shape.lengths.are_there() ? lengths().before(blocks)
+                                         : uint64_t{blocks} * shape.bytes;
+    }
 };
 
 // The numbers of node operations, alike on all members of a node (plan.h).

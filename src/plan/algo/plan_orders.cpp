@@ -16,16 +16,17 @@ sched::Block part(const sched::Block& whole, uint64_t offset, uint64_t bytes) {
 }  // namespace
 
 void add_packing(const Layout& layout, uint64_t round, bool packs, sched::Round& out) {
-    const uint64_t bytes = layout.shape.bytes;
     const uint64_t first = round * sched::kRoundOpsMax;
     const uint64_t end = std::min<uint64_t>(first + sched::kRoundOpsMax, layout.shape.ranks);
-    for (uint64_t rank = first; rank < end; ++rank) {
-        const uint64_t offset = layout.packed_offset(static_cast<Rank>(rank));
-        const sched::Block packed = sched::scratch(offset, bytes);
+    for (uint64_t i = first; i < end; ++i) {
+        const auto rank = static_cast<Rank>(i);
+        const uint64_t bytes = layout.shape.block_bytes(rank);
+        const uint64_t offset = layout.shape.block_offset(rank);
+        const sched::Block packed = sched::scratch(layout.rank_offset(rank), bytes);
         if (packs) {
-            out.add(sched::copy(packed, sched::input(rank * bytes, bytes)));
+            out.add(sched::copy(packed, sched::input(offset, bytes)));
         } else {
-            out.add(sched::copy(sched::output(rank * bytes, bytes), packed));
+            out.add(sched::copy(sched::output(offset, bytes), packed));
         }
     }
 }

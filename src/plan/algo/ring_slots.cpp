@@ -43,7 +43,11 @@ RingSlots::Slot RingSlots::at(uint64_t i) const {
 }
 
 uint64_t longest_block(const Shape& shape) {
-    return (shape.nodes ? shape.nodes->members_max() : 1) * shape.bytes;
+    if (!shape.nodes) return shape.bytes;
+    if (!shape.lengths.are_there()) return shape.nodes->members_max() * shape.bytes;
+    uint64_t longest = 0;
+    for (Rank i = 0; i < shape.ranks; ++i) longest = std::max(longest, shape.block_bytes(i));
+    return longest;
 }
 
 uint64_t ring_slot_bytes(const Shape& shape, const Tuning& tuning, uint64_t slot_bytes_max) {

@@ -20,9 +20,11 @@ node::Call call_of(const Operation& op, uint32_t members) {
     call.collective = *sched::row_of(op.kind).collective;
     call.is_signal = sched::has_no_blocks(op.kind);
     call.bytes = sched::node_bytes(op);
-    // A scatter's root reads all members' blocks, a member writes its own alone.
-    if (call.collective == TUTTI_SCATTER) {
-        call.bytes = std::max(call.bytes, op.left.bytes / members);
+    // A scatter's root reads all members' blocks, a member writes its own alone. Where these differ
+    // in length, it takes what as many alike would.
+    const sched::OperationRow& row = sched::row_of(op.kind);
+    if (sched::has_unequal_parts(row) || call.collective == TUTTI_SCATTER) {
+        call.bytes = std::max(call.bytes, sched::root_block(op).bytes / members);
     }
     return call;
 }

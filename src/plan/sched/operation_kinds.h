@@ -259,6 +259,22 @@ inline constexpr auto kOperations = [] {
          .left = Use::kRead,
          .folds = true,
          .collective = TUTTI_EXSCAN},
+        {.kind = Kind::kNodeGatherv,
+         .word = "node_gatherv",
+         .text = "root $peer $to = $left",
+         .among = Among::kNode,
+         .order = Order::kOfNode,
+         .to = Use::kWrittenAtRoot,
+         .left = Use::kRead,
+         .collective = TUTTI_GATHERV},
+        {.kind = Kind::kNodeScatterv,
+         .word = "node_scatterv",
+         .text = "root $peer $to = $left",
+         .among = Among::kNode,
+         .order = Order::kOfNode,
+         .to = Use::kWritten,
+         .left = Use::kReadAtRoot,
+         .collective = TUTTI_SCATTERV},
     });
 }();
 
@@ -296,7 +312,7 @@ static_assert([] {
             if (word.starts_with('$') && !field_of(word.substr(1))) return false;
         }
     }
-    return row_of(OperationKind::kNodeExscan).kind == OperationKind::kNodeExscan;
+    return row_of(OperationKind::kNodeScatterv).kind == OperationKind::kNodeScatterv;
 }());
 
 // In the order of OperationKind.
@@ -343,7 +359,7 @@ inline bool meets_by_multicast(const Round& round) {
 
 // Of a node operation: what goes from its root to all, else from all to its root.
 constexpr bool is_from_root(const OperationRow& row) {
-    return row.collective == TUTTI_BCAST || row.collective == TUTTI_SCATTER;
+    return row.collective && facts(*row.collective).from == From::kRoot;
 }
 // And what it moves from or to each member, the root too.
 constexpr uint64_t node_bytes(const Operation& op) {
@@ -360,7 +376,16 @@ constexpr uint64_t prefix_bytes(const Operation& op, uint32_t index) {
 }
 // Each member has a part of the root's block, else all of it.
 constexpr bool moves_parts(const OperationRow& row) {
-    return row.collective && has_rooted_blocks(*row.collective);
+    return row.collective && has_root(*row.collective) && has_blocks(*row.collective);
+}
+// And these parts differ in length.
+constexpr bool has_unequal_parts(const OperationRow& row) {
+    return moves_parts(row) && has_lengths(*row.collective);
+}
+// The kind that does the same with parts that differ in length; others stay what they are.
+constexpr OperationKind with_unequal_parts(OperationKind kind) {
+    if (kind == OperationKind::kNodeGather) return OperationKind::kNodeGatherv;
+    return kind == OperationKind::kNodeScatter ? OperationKind::kNodeScatterv : kind;
 }
 // The block that only the root has; of a bcast the one that all have.
 constexpr const Block& root_block(const Operation& op) {

@@ -63,6 +63,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "base/assert.h"
@@ -89,7 +90,9 @@ enum class OperationKind : uint8_t {
     kNodeGather,     // all members' `left`, equally long, one after the other -> `to` at the root
     kNodeScatter,    // the reverse: `left` at the root, cut equally -> `to` of every member
     kNodeScan,       // fold of `left` of the members up to each, in the order of ranks -> its `to`
-    kNodeExscan      // the same without its own; the first member has no `to`
+    kNodeExscan,     // the same without its own; the first member has no `to`
+    kNodeGatherv,    // as kNodeGather, each as long as Program::node_lengths() says
+    kNodeScatterv    // as kNodeScatter, likewise
 };
 
 enum class Buffer : uint8_t {
@@ -203,6 +206,9 @@ class Program {
     // call that comes next, which stay until it has ended. Until it is called, all blocks are as
     // long as Shape::bytes says, and one stands behind the other.
     virtual void set_blocks(const CallBlocks& blocks) { static_cast<void>(blocks); }
+    // What each rank of the own node gives to a kNodeGatherv or has of a kNodeScatterv, by its
+    // index there: the same in all of these. Empty where there are none.
+    [[nodiscard]] virtual std::span<const uint64_t> node_lengths() const { return {}; }
     // Clears `out` and puts the operations of a round there. Pure, allocates nothing.
     // lane < extent().lanes, round < extent().rounds.
     virtual void read(uint64_t lane, uint64_t round, Round& out) const = 0;

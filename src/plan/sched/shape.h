@@ -72,21 +72,17 @@ struct Shape {
     bool has_blocks_by_rank = false;
     // Set where participants are numbered by positions in it.
     const topo::SwitchOrder* switches = nullptr;
-    // Of a vector form, as all ranks know them; none where all blocks are `bytes` long. Nodes are
-    // then consecutive ranks, and in order unless blocks stand by rank.
+    // Of a vector form, as all ranks know them, in the order in which blocks stand; none where all
+    // are `bytes` long. Where the participants are nodes, those of a node's ranks stand together.
     BlockLengths lengths = {};
 
     bool operator==(const Shape&) const = default;
 
     // Where participant i's block begins in the buffer that holds all of them, and its length.
-    [[nodiscard]] uint64_t block_offset(Rank i) const {
-        if (!nodes) return bytes_before(i);
-        return bytes_before(has_blocks_by_rank ? nodes->members(i).front()
-                                               : nodes->members_before(i));
-    }
+    [[nodiscard]] uint64_t block_offset(Rank i) const { return bytes_before(first_block(i)); }
     [[nodiscard]] uint64_t block_bytes(Rank i) const {
         if (!lengths.are_there()) return members_of(i) * bytes;
-        const Rank first = nodes ? nodes->members(i).front() : i;
+        const Rank first = first_block(i);
         const auto end = static_cast<Rank>(first + members_of(i));
         return bytes_before(end) - bytes_before(first);
     }
@@ -116,9 +112,14 @@ struct Shape {
     }
 
   private:
-    // The blocks of the ranks below this one.
-    [[nodiscard]] uint64_t bytes_before(Rank rank) const {
-        return lengths.are_there() ? lengths.before(rank) : uint64_t{rank} * bytes;
+    // Blocks in front of participant i's.
+    [[nodiscard]] Rank first_block(Rank i) const {
+        if (!nodes) return i;
+        return has_blocks_by_rank ? nodes->members(i).front() : nodes->members_before(i);
+    }
+    // Of so many blocks.
+    [[nodiscard]] uint64_t bytes_before(Rank blocks) const {
+        return lengths.are_there() ? lengths.before(blocks) : uint64_t{blocks} * bytes;
     }
     [[nodiscard]] uint64_t members_of(Rank i) const { return nodes ? nodes->members(i).size() : 1; }
     [[nodiscard]] uint64_t bytes_of(const CollectiveBuffer& buffer, Rank i) const {

@@ -21,6 +21,9 @@ class Shortened final : public Program {
     }
     [[nodiscard]] std::string_view name() const override { return whole_.name(); }
     [[nodiscard]] sched::Extent extent() const override { return extent_; }
+    [[nodiscard]] std::span<const uint64_t> node_lengths() const override {
+        return whole_.node_lengths();
+    }
     void read(uint64_t lane, uint64_t round, Round& out) const override {
         uint64_t skipped = 0;
         for (const Gap& gap : gaps_) {

@@ -29,6 +29,8 @@ struct Numbers {
     uint64_t messages_of_lane = 1;
     uint64_t lanes = 1;
     uint64_t node_operations = 0;
+    // Of node operations whose parts differ in length: each rank's part, by rank and order.
+    std::vector<std::vector<uint64_t>> part_bytes = {};
 };
 
 Numbers numbers_of(std::span<const std::unique_ptr<Program>> programs) {
@@ -36,6 +38,7 @@ Numbers numbers_of(std::span<const std::unique_ptr<Program>> programs) {
     Round round;
     for (const std::unique_ptr<Program>& program : programs) {
         const Extent extent = program->extent();
+        std::vector<uint64_t>& parts = most.part_bytes.emplace_back();
         most.lanes = std::max(most.lanes, extent.lanes);
         for (uint64_t lane = 0; lane < extent.lanes; ++lane) {
             for (uint64_t k = 0; k < extent.rounds; ++k) {
@@ -46,6 +49,9 @@ Numbers numbers_of(std::span<const std::unique_ptr<Program>> programs) {
                             std::max(most.messages_of_lane, op.message + uint64_t{1});
                     } else if (is_node(op.kind)) {
                         most.node_operations = std::max(most.node_operations, op.order + 1);
+                        if (!has_unequal_parts(row_of(op))) continue;
+                        parts.resize(std::max<size_t>(parts.size(), op.order + 1));
+                        parts[op.order] = node_bytes(op);
                     }
                 }
             }
@@ -173,53 +179,59 @@ class RankActions {
 
     void add_parts(const Operation& op) {
         const OperationRow& row = row_of(op);
-        if (has_no_blocks(op.kind)) {
-            return is_from_root(row) ? from_root(op, 1) : to_root(op, 1);
-        }
         const uint64_t bytes = node_bytes(op);
         if (runs_along(row)) return pass_prefix(op, bytes);
         const bool is_long =
             members_.size() > kRootFoldsMembersMax && bytes > kRootFoldsBytesMax / members_.size();
         if (row.folds && is_long) return reduce_in_slices(op);
         if (is_from_root(row)) {
-            from_root(op, bytes);
+            from_root(op);
         } else {
-            to_root(op, bytes, row.folds);
+            to_root(op);
         }
-        if (moves_parts(row) && own_index_ == op.peer) move_own_part(op, bytes);
+        if (moves_parts(row) && own_index_ == op.peer) move_own_part(op);
+    }
+
+    // What goes from or to a member; one that moves nothing is a message all the same.
+    uint64_t part_bytes(const Operation& op, uint32_t member) const {
+        if (has_no_blocks(op.kind)) return 1;
+        if (!has_unequal_parts(row_of(op))) return node_bytes(op);
+        return numbers_.part_bytes[members_[member]][op.order];
     }
 
     // Of the root.
-    void move_own_part(const Operation& op, uint64_t bytes) {
-        const Block& whole = root_block(op);
+    void move_own_part(const Operation& op) {
         const Block& own = is_from_root(row_of(op)) ? op.to : op.left;
-        const Block place{whole.buffer, whole.offset + op.peer * bytes, bytes};
-        if (own != place) copy(bytes);
+        Block place = root_block(op);
+        place.bytes = own.bytes;
+        for (uint32_t i = 0; i < own_index_; ++i) place.offset += part_bytes(op, i);
+        if (own != place) copy(own.bytes);
     }
 
-    // Empty ones are over at once, on all members alike.
-    void from_root(const Operation& op, uint64_t bytes) {
-        if (bytes == 0) return;
+    // Empty ones are over at once, at both ends.
+    void from_root(const Operation& op) {
         const uint32_t tag = node_tag(op, 0);
-        if (own_index_ != op.peer) {
-            parts_.push_back(message(ActionKind::kRecv, members_[op.peer], tag, bytes));
-            return;
-        }
         for (uint32_t i = 0; i < members_.size(); ++i) {
-            if (i == own_index_) continue;
-            parts_.push_back(message(ActionKind::kSend, members_[i], tag, bytes));
+            const bool is_receiver = i == own_index_;
+            const uint64_t bytes = part_bytes(op, i);
+            if (i == op.peer || bytes == 0) continue;
+            if (own_index_ != op.peer && !is_receiver) continue;
+            const ActionKind way = is_receiver ? ActionKind::kRecv : ActionKind::kSend;
+            parts_.push_back(message(way, members_[is_receiver ? op.peer : i], tag, bytes));
         }
     }
 
-    void to_root(const Operation& op, uint64_t bytes, bool folds = false) {
-        if (bytes == 0) return;
+    void to_root(const Operation& op) {
         const uint32_t tag = node_tag(op, 0);
-        if (own_index_ != op.peer) {
-            parts_.push_back(message(ActionKind::kSend, members_[op.peer], tag, bytes));
-            return;
-        }
         for (uint32_t i = 0; i < members_.size(); ++i) {
-            if (i != own_index_) receive_part(i, tag, bytes, folds);
+            const bool is_sender = i == own_index_;
+            const uint64_t bytes = part_bytes(op, i);
+            if (i == op.peer || bytes == 0) continue;
+            if (is_sender) {
+                parts_.push_back(message(ActionKind::kSend, members_[op.peer], tag, bytes));
+            } else if (own_index_ == op.peer) {
+                receive_part(i, tag, bytes, row_of(op).folds);
+            }
         }
     }
 

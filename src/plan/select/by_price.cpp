@@ -71,10 +71,10 @@ std::vector<algo::Tuning> tunings(const algo::Algorithm& algorithm, const sched:
     if (algorithm.has_levels && shape.bytes <= kFlatterBytesMax) {
         for (const uint32_t fan_in : kFlatterTrees) all.push_back({.fan_in = fan_in});
     }
-    // Leaders save messages and copy all blocks of their nodes.
+    // Leaders save messages and copy all blocks of their nodes, also those that each has to have.
     const bool is_shared = placement.members_max() > 1;
-    if (is_between_all(shape.collective) && is_shared &&
-        placement.ranks() <= kTunedParticipantsMax) {
+    const bool copies = is_between_all(shape.collective) || has_lengths(shape.collective);
+    if (copies && is_shared && !algorithm.is_flat && placement.ranks() <= kTunedParticipantsMax) {
         all.push_back({.flat = true});
     }
     return all;

@@ -103,6 +103,16 @@ std::vector<Picked> pick(const algo::InnerLane& lane, const topo::Fabric& fabric
     return picked;
 }
 
+// Of so many blocks among them, the longest in front: one is long, and all others are alike
+// (length_class()).
+sched::OwnLengths some_of(const sched::BlockLengths& lengths, uint32_t blocks) {
+    if (!lengths.are_there()) return {};
+    std::vector<uint64_t> some(lengths.bytes, lengths.bytes + lengths.ranks);
+    std::iter_swap(some.begin(), std::ranges::max_element(some));
+    some.resize(blocks, some.back());
+    return sched::OwnLengths(some);
+}
+
 // One of the small clusters, and the lane there.
 class Small {
   public:
@@ -132,6 +142,8 @@ class Small {
             nodes_.emplace(topo::Placement::blocks(shape_.ranks * members, shape_.ranks));
             shape_.nodes = &*nodes_;
         }
+        lengths_ = some_of(large.shape.lengths, nodes_ ? nodes_->ranks() : shape_.ranks);
+        shape_.lengths = lengths_.view();
         lanes_ = {.participants = shape_.ranks,
                   .program = [this](Rank i) { return algorithm_.make(shape_, i, tuning_); },
                   .host_of = host_of_,
@@ -154,6 +166,7 @@ class Small {
     std::vector<uint32_t> host_of_;
     std::optional<topo::SwitchOrder> order_;
     std::optional<topo::Placement> nodes_;
+    sched::OwnLengths lengths_;
     price::Lanes lanes_;
 };
 

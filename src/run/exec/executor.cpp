@@ -44,7 +44,7 @@ void Executor::State::start(const sched::Program& program, const Arguments& argu
     call.buffers.start(arguments, call.slots.lanes_in_flight(), extent.scratch_bytes);
     messages.clear();
     work.start();
-    node.start();
+    node.start(program);
     multicasts.start(extent.multicasts);
     for (uint32_t i = 0; i < call.slots.lanes_in_flight(); ++i) {
         const auto slot = static_cast<uint8_t>(i);

@@ -7,9 +7,20 @@
 
 namespace tutti::exec {
 
-void NodeOperations::start() {
+void MemberParts::start(std::span<const uint64_t> lengths) {
+    offsets_.clear();
+    all_bytes_ = 0;
+    for (const uint64_t bytes : lengths) {
+        offsets_.push_back(all_bytes_);
+        all_bytes_ += bytes;
+    }
+    blocks_ = {lengths.data(), offsets_.data(), lengths.data(), offsets_.data()};
+}
+
+void NodeOperations::start(const sched::Program& program) {
     TUTTI_ASSERT(doing_ == Doing::kNothing, "the last call has ended");
     ready_.clear();
+    parts_.start(program.node_lengths());
     next_ = 0;
 }
 
@@ -19,34 +30,44 @@ node::Call NodeOperations::call_of(Ref ref) const {
     result.root = operation.peer;
     result.recv = call_.at(ref, operation.to);
     result.send = call_.at(ref, operation.left);
-    const bool is_root = team_->rank == operation.peer;
     const sched::OperationRow& row = sched::row_of(operation.kind);
     TUTTI_ASSERT(row.collective, "an operation of the node");
     result.collective = *row.collective;
     result.is_signal = sched::has_no_blocks(operation.kind);
     if (result.is_signal) return result;
-    result.bytes = sched::node_bytes(operation);
+    if (sched::has_unequal_parts(row)) {
+        result.own_bytes = sched::node_bytes(operation);
+        if (parts_.all_bytes() > 0) result.blocks = &parts_.blocks();
+    } else {
+        result.bytes = sched::node_bytes(operation);
+    }
     if (row.folds) result.reducer = call_.buffers.reducer();
     if (sched::runs_along(row)) {
         if (result.send == result.recv) result.send = nullptr;
         return result;
     }
-    // In place, what the root would move to where it is already.
-    const size_t own = team_->rank * result.bytes;
-    if (!is_root || result.collective == TUTTI_BCAST) return result;
-    if (result.collective == TUTTI_SCATTER) {
-        if (result.recv == result.send + own) result.recv = nullptr;
-    } else if (result.send == result.recv + (row.folds ? 0 : own)) {
-        result.send = nullptr;
-    }
+    if (team_->rank == operation.peer && result.collective != TUTTI_BCAST) put_in_place(result);
     return result;
+}
+
+// What the root would move to where it is already.
+void NodeOperations::put_in_place(node::Call& call) const {
+    size_t own = has_blocks(call.collective) ? team_->rank * call.bytes : 0;
+    if (call.blocks) own = parts_.offset(team_->rank);
+    if (facts(call.collective).from == From::kRoot) {
+        if (call.recv == call.send + own) call.recv = nullptr;
+    } else if (call.send == call.recv + own) {
+        call.send = nullptr;
+    }
 }
 
 // The root of a gather or scatter moves everybody's block.
 void NodeOperations::count(const node::Call& next) {
-    const bool moves_all = has_rooted_blocks(next.collective) && next.root == team_->rank;
+    const bool moves_all = has_blocks(next.collective) && next.root == team_->rank;
+    const uint64_t own = next.blocks ? next.own_bytes : next.bytes;
+    const uint64_t all = next.blocks ? parts_.all_bytes() : team_->size * next.bytes;
     ++call_.totals.node_operations;
-    call_.totals.copied_bytes += moves_all ? team_->size * next.bytes : next.bytes;
+    call_.totals.copied_bytes += moves_all ? all : own;
     if (is_reduction(next.collective)) call_.totals.reduced_bytes += next.bytes;
 }
 

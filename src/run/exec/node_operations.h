@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/step.h"
@@ -13,14 +14,37 @@
 
 namespace tutti::exec {
 
+// The parts of the root's block that the node's members give or have, where these differ in length:
+// Program::node_lengths(), as the node level takes it.
+class MemberParts {
+  public:
+    // Memory for those of so many members.
+    void reserve(size_t members) { offsets_.reserve(members); }
+    // Of the next call. The lengths stay until it is over.
+    void start(std::span<const uint64_t> lengths);
+    // Of all members together; those of no bytes move nothing.
+    [[nodiscard]] uint64_t all_bytes() const { return all_bytes_; }
+    [[nodiscard]] uint64_t offset(uint32_t member) const { return offsets_[member]; }
+    // Of a gatherv or scatterv alike.
+    [[nodiscard]] const tutti_blocks& blocks() const { return blocks_; }
+
+  private:
+    std::vector<uint64_t> offsets_;
+    uint64_t all_bytes_ = 0;
+    tutti_blocks blocks_{};
+};
+
 class NodeOperations {
   public:
     // team: nullptr where every node has one rank.
     NodeOperations(CallContext& call, node::Team* team) : call_(call), team_(team) {}
     // Memory for so many operations that wait for their turn.
-    void reserve(size_t operations) { ready_.reserve(operations); }
+    void reserve(size_t operations) {
+        ready_.reserve(operations);
+        parts_.reserve(team_ ? team_->size : 0);
+    }
     // The next call.
-    void start();
+    void start(const sched::Program& program);
 
     // It waits for its turn.
     void begin(Ref ref) { ready_.push_back(ref); }
@@ -50,12 +74,14 @@ class NodeOperations {
   private:
     enum class Doing : uint8_t { kNothing, kOperation, kLetters };
     [[nodiscard]] node::Call call_of(Ref ref) const;
+    void put_in_place(node::Call& call) const;
     std::optional<Ref> start_ready();
     void count(const node::Call& next);
 
     CallContext& call_;
     node::Team* team_;
     std::vector<Ref> ready_;  // in no order
+    MemberParts parts_;       // of the call
     uint64_t next_ = 0;       // the number whose turn it is
     Doing doing_ = Doing::kNothing;
     Ref last_;

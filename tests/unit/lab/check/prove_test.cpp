@@ -515,6 +515,36 @@ TEST(CheckNode, ScansGiveWhatIsUpToEachRank) {
            "rank 1: bytes 0 to 7 of its output hold the contributions of ranks 0-1 only");
 }
 
+// Blocks of 4, 0 and 12 bytes, of three ranks of a node whose second one is the root.
+TEST(CheckNode, ProvesPartsThatDifferInLength) {
+    const topo::Placement node = topo::Placement::blocks(3, 1);
+    const sched::OwnLengths lengths(std::vector<uint64_t>{4, 0, 12});
+    Shape shape = shape_of(TUTTI_ALLGATHERV, 3, 12);
+    shape.lengths = lengths.view();
+    const std::string closing = "round 1\nnode_bcast root 1 output[0+16] order 1\n";
+    const auto gathered = [&](const std::string& whole) {
+        const std::string last = "node_gatherv root 1 - = input[0+12] order 0\n" + closing;
+        return faults_of(shape, node, {1, 1, 2, 0},
+                         {"node_gatherv root 1 - = input[0+4] order 0\n" + closing,
+                          "node_gatherv root 1 " + whole + " = - order 0\n" + closing, last});
+    };
+    EXPECT_EQ(gathered("output[0+16]"), Lines{});
+    expect_fault(gathered("output[0+12]"),
+                 "the root's blocks do not fit 16 bytes from or to 3 ranks");
+    shape.collective = TUTTI_REDUCE_SCATTER;
+    const auto scattered = [&](const std::string& whole) {
+        const std::string reduce = " = input[0+16] order 0\nround 1\n";
+        return faults_of(
+            shape, node, {1, 1, 2, 32},
+            {"node_reduce root 1 -" + reduce + "node_scatterv root 1 output[0+4] = - order 1\n",
+             "node_reduce root 1 scratch[0+16]" + reduce + "node_scatterv root 1 - = " + whole +
+                 " order 1\n",
+             "node_reduce root 1 -" + reduce + "node_scatterv root 1 output[0+12] = - order 1\n"});
+    };
+    EXPECT_EQ(scattered("scratch[0+16]"), Lines{});
+    expect_fault(scattered("scratch[16+16]"), "before they are written");
+}
+
 TEST(CheckNode, MembersDisagree) {
     const Shape shape = shape_of(TUTTI_BCAST, 2, 8);
     const auto expect = [&](const std::string& second, const std::string& what) {
@@ -533,7 +563,7 @@ TEST(CheckNode, MembersDisagree) {
     expect_fault(faults_of(shape_of(TUTTI_GATHER, 2, 8), kOneNode, {1, 1, 1, 0},
                            {"node_gather root 0 output[0+8] = input[0+8] order 0\n",
                             "node_gather root 0 - = input[0+8] order 0\n"}),
-                 "the root's blocks do not fit 8 bytes from or to each of 2 ranks");
+                 "the root's blocks do not fit 16 bytes from or to 2 ranks");
 }
 
 // Only a barrier meets without moving anything.

@@ -10,6 +10,7 @@
 #include "lab/check/count.h"
 #include "lab/check/prove.h"
 #include "plan/algo/algorithms.h"
+#include "property/shapes.h"
 #include "unit/base/topo/switch_trees.h"
 
 namespace tutti::algo {
@@ -81,6 +82,28 @@ TEST(Plan, IsProvedForEveryPlacementRootAndCut) {
                         prove(algorithm, shape, placement, {});
                         const Tuning cut{bytes == 52 ? 12u : 8'000u, 3, 0, 2, false};
                         prove(algorithm, shape, placement, cut);
+                        if (testing::Test::HasFailure()) return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+// With and without the node level, whatever the order of ranks on nodes.
+TEST(Plan, IsProvedForBlocksOfAnyLengths) {
+    for (const Placement& placement : placements()) {
+        for (const Algorithm& algorithm : algorithms()) {
+            if (!check::has_patterns(algorithm.collective)) continue;
+            for (const uint64_t bytes : {4, 52, 20'000}) {
+                Shape shape = shape_of(algorithm, placement, bytes);
+                const Tuning cut{.segment_bytes = bytes == 52 ? 12u : 8'000u, .leaders = 2};
+                for (const bool is_commutative : {true, false}) {
+                    shape.is_commutative = is_commutative;
+                    for (const Shape& one : with_lengths(shape)) {
+                        prove(algorithm, one, placement, {});
+                        prove(algorithm, one, placement, {.flat = true});
+                        prove(algorithm, one, placement, cut);
                         if (testing::Test::HasFailure()) return;
                     }
                 }
@@ -217,6 +240,53 @@ TEST(Plan, RunsFlatWhereTheOrderOfRanksDemandsIt) {
               2u);
     EXPECT_EQ(most(ring, shape_of(ring, mixed, kPackedBytesMax / 8 + 1), mixed, {}).node_operations,
               0u);
+}
+
+// The bytes that each rank sends.
+std::vector<uint64_t> bytes_sent(const Algorithm& algorithm, const Shape& shape,
+                                 const Placement& placement) {
+    std::vector<uint64_t> bytes;
+    for (const auto& program : make_plans(algorithm, shape, placement, {})) {
+        bytes.push_back(check::count(*program).bytes_sent);
+    }
+    return bytes;
+}
+
+// Node 2 has nothing but empty blocks. Each leader sends what all nodes have, but for the block of
+// the node behind it, and of a reduce_scatter but for its own.
+TEST(Plan, LeadersHaveOneBlockANodeWhereLengthsDiffer) {
+    const Placement nodes = Placement::blocks(8, 4);
+    const std::vector<uint64_t> lengths = {16, 0, 4, 20, 0, 0, 8, 12};
+    const sched::OwnLengths own(lengths);
+    const Algorithm& gather = named(TUTTI_ALLGATHERV, "ring");
+    Shape shape = shape_of(gather, nodes, 20);
+    shape.lengths = own.view();
+    EXPECT_EQ(bytes_sent(gather, shape, nodes),
+              (std::vector<uint64_t>{36, 0, 60, 0, 40, 0, 44, 0}));
+    EXPECT_EQ(most(gather, shape, nodes, {}).node_operations, 2u);
+    const Algorithm& scatter = named(TUTTI_REDUCE_SCATTER, "ring");
+    shape.collective = TUTTI_REDUCE_SCATTER;
+    EXPECT_EQ(bytes_sent(scatter, shape, nodes),
+              (std::vector<uint64_t>{44, 0, 36, 0, 60, 0, 40, 0}));
+    EXPECT_EQ(most(scatter, shape, nodes, {}).node_operations, 2u);
+}
+
+// With ranks in turn nodes have other blocks together.
+TEST(Plan, BlocksThatDifferInLengthArePackedForNodes) {
+    const Placement mixed = Placement::round_robin(8, 4);
+    const std::vector<uint64_t> lengths = {16, 0, 4, 20, 0, 0, 8, 12};
+    const sched::OwnLengths own(lengths);
+    const Algorithm& gather = named(TUTTI_ALLGATHERV, "ring");
+    Shape shape = shape_of(gather, mixed, 20);
+    shape.lengths = own.view();
+    // Nodes have 16, 0, 12 and 32 bytes, and their leaders are the first four ranks.
+    EXPECT_EQ(bytes_sent(gather, shape, mixed),
+              (std::vector<uint64_t>{60, 48, 28, 44, 0, 0, 0, 0}));
+    const Algorithm& scatter = named(TUTTI_REDUCE_SCATTER, "ring");
+    shape.collective = TUTTI_REDUCE_SCATTER;
+    EXPECT_EQ(bytes_sent(scatter, shape, mixed),
+              (std::vector<uint64_t>{44, 60, 48, 28, 0, 0, 0, 0}));
+    EXPECT_EQ(most(scatter, shape, mixed, {}).node_operations, 2u);
 }
 
 // Long blocks of an allgather are handed on within the node one by one, as they arrive.

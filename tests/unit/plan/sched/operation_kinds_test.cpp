@@ -46,13 +46,23 @@ TEST(OperationKinds, NodeOperationsHaveTheBlocksOfTheirCollective) {
         op.to.bytes = 3;
         op.left.bytes = 5;
         EXPECT_EQ(node_bytes(op), is_from_root(row) ? 3u : 5u) << row.word;
-        const bool is_scatter = row.collective == TUTTI_SCATTER;
+        const bool is_scatter = is_from_root(row) && moves_parts(row);
         EXPECT_EQ(root_block(op).bytes, is_scatter ? 5u : 3u) << row.word;
         EXPECT_EQ(row.folds, is_reduction(*row.collective)) << row.word;
         EXPECT_EQ(runs_along(row), is_prefix(*row.collective)) << row.word;
         if (!runs_along(row)) continue;
         EXPECT_EQ(prefix_bytes(op, 0), row.collective == TUTTI_SCAN ? 5u : 0u);
         EXPECT_EQ(prefix_bytes(op, 1), 5u);
+    }
+}
+
+// Each has a twin that does the same with parts that differ in length.
+TEST(OperationKinds, WhatMovesPartsHasAKindOfUnequalOnes) {
+    for (const OperationRow& row : kOperations) {
+        const OperationRow& twin = row_of(with_unequal_parts(row.kind));
+        EXPECT_EQ(has_unequal_parts(twin), moves_parts(row)) << row.word;
+        EXPECT_EQ(is_from_root(twin), is_from_root(row)) << row.word;
+        EXPECT_EQ(twin.text, row.text) << row.word;
     }
 }
 

@@ -121,6 +121,21 @@ TEST(Smpi, OperationsOfANodeAreMessagesWithinIt) {
     EXPECT_EQ(traces[2], "2 init\n2 finalize\n");
 }
 
+// Rank 1 has nothing, and its empty part is no message.
+TEST(Smpi, PartsOfANodeDifferInLength) {
+    const OwnLengths lengths(std::vector<uint64_t>{4, 0, 12});
+    Shape shape = shape_of(TUTTI_ALLGATHERV, 3, 12);
+    shape.lengths = lengths.view();
+    const Programs programs = written(
+        shape, {1, 1, 1, 0},
+        {"node_gatherv root 2 - = input[0+4] order 0\n", "node_gatherv root 2 - = - order 0\n",
+         "node_gatherv root 2 output[0+16] = output[4+12] order 0\n"});
+    const Lines traces = traces_of(programs, topo::Placement::blocks(3, 1));
+    EXPECT_EQ(traces[0], "0 init\n0 isend 2 1 4\n0 wait 0 2 1\n0 finalize\n");
+    EXPECT_EQ(traces[1], "1 init\n1 finalize\n");
+    EXPECT_EQ(traces[2], "2 init\n2 irecv 0 1 4\n2 wait 0 2 1\n2 finalize\n");
+}
+
 // 64 KiB of four ranks: each folds 16 KiB of the three others, at 0.5 ns a byte, and rank 1 gets
 // them.
 TEST(Smpi, LongReductionsOfANodeAreFoldedInSlices) {

@@ -446,6 +446,31 @@ TEST_F(Choosing, AlltoallOfRanksThatAreDealtToHosts) {
 
 // Only pairs of ranks know them: a shape may have some for a simulation, and a rule may ask for
 // some.
+// Short blocks and, of an allgatherv, long ones are for leaders; in between a leader would gather
+// or fold before the first message. Ranks that are dealt to hosts would send everything over each
+// link.
+TEST_F(Choosing, LeadersHaveBlocksOfDifferentLengths) {
+    const auto expect = [&](tutti_collective collective, uint64_t bytes, const char* algorithm,
+                            bool is_flat) {
+        const auto choice = choose(shape_of(collective, bytes, 4 * hosts_));
+        EXPECT_EQ(name(choice), algorithm) << collective << ", " << bytes;
+        EXPECT_EQ(choice && choice.value().tuning.flat, is_flat) << collective << ", " << bytes;
+    };
+    hosts_ = 16;
+    expect(TUTTI_ALLGATHERV, 128, "recursive_doubling", false);
+    expect(TUTTI_ALLGATHERV, 1024, "pipelined_ring", true);
+    expect(TUTTI_ALLGATHERV, 64 << 10, "pipelined_ring", false);
+    expect(TUTTI_REDUCE_SCATTER, 128, "halving", false);
+    expect(TUTTI_REDUCE_SCATTER, 64 << 10, "ring", true);
+    is_dealt_ = true;
+    expect(TUTTI_ALLGATHERV, 1024, "pipelined_ring", false);
+    expect(TUTTI_REDUCE_SCATTER, 1024, "ring", false);
+    is_dealt_ = false;
+    hosts_ = 4;
+    expect(TUTTI_ALLGATHERV, 1024, "pipelined_ring", false);
+    expect(TUTTI_REDUCE_SCATTER, 1024, "direct", false);
+}
+
 TEST_F(Choosing, LengthsThatOnlyPairsKnowChooseNothing) {
     rules_ = rules_of(
         "[[rule]]\ncollective = [\"gatherv\", \"scatterv\", \"alltoallv\", \"alltoallw\"]\n"

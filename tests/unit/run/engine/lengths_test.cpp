@@ -112,15 +112,17 @@ TEST(Lengths, EveryAlgorithmGivesTheRightBytes) {
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         if (facts(algorithm.collective).lengths != Lengths::kKnownToAll) continue;
         if (algorithm.has_multicast) continue;
-        for (const char* hosts : {"TUTTI_HOSTS=7", "TUTTI_HOSTS=3:round-robin"}) {
-            const std::string forced =
-                (algorithm.collective == TUTTI_ALLGATHERV ? "TUTTI_ALLGATHERV="
-                                                          : "TUTTI_REDUCE_SCATTER=") +
-                std::string(algorithm.name);
-            SCOPED_TRACE(forced + ", " + hosts);
-            const ContextPtr context = make_context({forced.c_str(), hosts, "TUTTI_MCAST=off"});
-            run_all_lengths(context.get());
-            if (HasFailure()) return;
+        for (const char* hosts : {"TUTTI_HOSTS=7", "TUTTI_HOSTS=3", "TUTTI_HOSTS=3:round-robin"}) {
+            for (const char* options : {"", ":flat"}) {
+                const std::string forced =
+                    (algorithm.collective == TUTTI_ALLGATHERV ? "TUTTI_ALLGATHERV="
+                                                              : "TUTTI_REDUCE_SCATTER=") +
+                    std::string(algorithm.name) + options;
+                SCOPED_TRACE(forced + ", " + hosts);
+                const ContextPtr context = make_context({forced.c_str(), hosts, "TUTTI_MCAST=off"});
+                run_all_lengths(context.get());
+                if (HasFailure()) return;
+            }
         }
     }
 }

@@ -162,6 +162,7 @@ TEST(ExecutorCost, CallsAllocateNothing) {
     uint32_t call = 0;
     const uint64_t lengths[4] = {1500, 1500, 1500, 1500};
     const uint64_t offsets[4] = {0, 2000, 4000, 6000};
+    const uint64_t known[4] = {6000, 0, 1500, 3000};
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         sched::Shape shape;
         shape.collective = algorithm.collective;
@@ -169,6 +170,9 @@ TEST(ExecutorCost, CallsAllocateNothing) {
         shape.bytes = algorithm.collective == TUTTI_BARRIER ? 0 : 6000;
         shape.element_bytes = 4;
         shape.has_multicast = true;
+        if (facts(algorithm.collective).lengths == Lengths::kKnownToAll) {
+            shape.lengths = {.bytes = known, .ranks = 4};
+        }
         // See MeetingsAllocateNothing.
         if (algorithm.follows_arrival && algorithm.has_multicast) continue;
         if (!algo::plan_obstacle(algorithm, shape, placement, tuning).empty()) continue;
