@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lab/check/count.h"
@@ -76,17 +78,32 @@ size_t multicasts_in(std::string_view text) {
     return count;
 }
 
+// What a header says of the call; @0 to @3 in front of the text choose another than the first.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kCalls = {
+    {{"allreduce", "16"},
+     {"allgatherv", "16 lengths 16 8"},
+     {"reduce_scatter", "16 lengths 0 16"},
+     {"alltoallv", "16"},
+     {"scan", "16"}}};
+
+// Most of the input should get past it.
+std::string with_header(std::string text) {
+    size_t which = 0;
+    if (text.size() >= 2 && text[0] == '@') {
+        which = 1 + static_cast<uint8_t>(text[1]) % (kCalls.size() - 1);
+        text.erase(0, 2);
+    }
+    return "schedule 1\ncollective " + std::string(kCalls[which].first) +
+           "\nranks 2\nroot 0\nbytes " + std::string(kCalls[which].second) +
+           "\nelement 8\nrank 0\nname a\nlanes 2\nin_flight 1\nrounds 3\nscratch 16\nmulticasts " +
+           std::to_string(multicasts_in(text)) + "\nlane 0\nround 0\n" + text;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     std::string text(reinterpret_cast<const char*>(data), bytes);
-    // Most of the input should get past the header.
-    if (!text.starts_with("schedule")) {
-        text =
-            "schedule 1\ncollective allreduce\nranks 2\nroot 0\nbytes 16\nelement 8\nrank 0\n"
-            "name a\nlanes 2\nin_flight 1\nrounds 3\nscratch 16\nmulticasts " +
-            std::to_string(multicasts_in(text)) + "\nlane 0\nround 0\n" + text;
-    }
+    if (!text.starts_with("schedule")) text = with_header(text);
     const auto parsed = tutti::sched::parse_program(text, "fuzz");
     if (!parsed) {
         demand(parsed.error().message.starts_with("fuzz:"));

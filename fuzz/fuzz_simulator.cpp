@@ -8,33 +8,19 @@
 #include <memory>
 #include <vector>
 
+#include "input.h"
 #include "lab/simulate/node_simulator.h"
 #include "sim/script.h"
 
 namespace {
 
+using tutti::fuzz::Input;
 using tutti::test::Exchange;
 using tutti::test::Fold;
 using tutti::test::Spec;
 
 constexpr size_t kCallsMax = 24;
 constexpr size_t kBytesMax = 4000;
-
-// Numbers from the input, zero where it has ended.
-class Input {
-  public:
-    Input(const uint8_t* data, size_t bytes) : data_(data), left_(bytes) {}
-    bool is_empty() const { return left_ == 0; }
-    uint32_t below(uint32_t bound) {
-        uint32_t value = 0;
-        for (int i = 0; i < 2 && left_ > 0; ++i, --left_) value = value << 8 | *data_++;
-        return value % bound;
-    }
-
-  private:
-    const uint8_t* data_;
-    size_t left_;
-};
 
 Spec read_spec(Input& input, const tutti::simulate::SimTeam& team) {
     Spec spec;

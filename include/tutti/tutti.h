@@ -372,7 +372,7 @@ TUTTI_API size_t tutti_dtype_bytes(tutti_dtype dtype);
 TUTTI_API tutti_status tutti_run(tutti_team* team, const tutti_call* call);
 /* For embedders that pack or copy data before a call, once it is certain that Tutti runs it: runs
  * the call of which tutti_run() has returned TUTTI_CHOSEN to its end, with these buffers.
- * TUTTI_ERR_ARGUMENT if there is none. If the team has broken down since, its error. */
+ * TUTTI_ERR_ARGUMENT if there is none, or it cannot be in place. A broken team has its error. */
 TUTTI_API tutti_status tutti_resume(tutti_team* team, const void* send, void* recv);
 /* The algorithm of the last call by tutti_run(), or by tutti_resume(), that ended with TUTTI_OK or
  * TUTTI_HOST: a name that stays valid; "none" for a call of no bytes. */

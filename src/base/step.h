@@ -8,7 +8,7 @@ enum class Step {
     kBlocked,   // nothing more can be done now: someone else must move first
     kAdvanced,  // something was done; call again at once
     kDone,
-    kFailed  // for good; never in a call of the node level
+    kFailed  // for good; in a call of the node level only where a block is too long
 };
 
 }  // namespace tutti

@@ -381,9 +381,30 @@ static void set_block(const Run* run, Memory* m, const Blocks* b, int block, int
     }
 }
 
-static void one_alltoallv(Run* run, size_t count) {
+// By either name; an alltoallw has an offset in bytes for each block, and a datatype.
+static void call_alltoall(const Memory* send, const Blocks* sent, const Memory* recv,
+                          const Blocks* got, int in_place, int has_types) {
+    const void* from = in_place ? MPI_IN_PLACE : send->start;
+    if (!has_types) {
+        MPI_Alltoallv(from, sent->counts, sent->offsets, send->layout->type, recv->start,
+                      got->counts, got->offsets, recv->layout->type, MPI_COMM_WORLD);
+        return;
+    }
+    int send_at[kRanksMax], recv_at[kRanksMax];
+    MPI_Datatype send_types[kRanksMax], recv_types[kRanksMax];
+    for (int r = 0; r < kRanksMax; ++r) {
+        send_at[r] = sent->offsets[r] * (int)send->layout->extent;
+        recv_at[r] = got->offsets[r] * (int)recv->layout->extent;
+        send_types[r] = send->layout->type;
+        recv_types[r] = recv->layout->type;
+    }
+    MPI_Alltoallw(from, sent->counts, send_at, send_types, recv->start, got->counts, recv_at,
+                  recv_types, MPI_COMM_WORLD);
+}
+
+static void one_alltoallv(Run* run, size_t count, int has_types) {
     const int in_place = (int)(mix(run->key) % 3 == 0), busy = draw_busy(run), me = run->rank;
-    Blocks sent, got;
+    Blocks sent = {{0}, {0}, 0}, got = {{0}, {0}, 0};
     for (int r = 0; r < run->size; ++r) {
         const int low = r < me ? r : me, high = r < me ? me : r;
         sent.counts[r] = (int)drawn_count(run, in_place ? low : me, in_place ? high : r, count);
@@ -398,12 +419,10 @@ static void one_alltoallv(Run* run, size_t count) {
     }
     place_image(&send, busy);
     place_image(&recv, busy);
-    MPI_Alltoallv(in_place ? MPI_IN_PLACE : send.start, sent.counts, sent.offsets,
-                  send.layout->type, recv.start, got.counts, got.offsets, recv.layout->type,
-                  MPI_COMM_WORLD);
+    call_alltoall(&send, &sent, &recv, &got, in_place, has_types);
     for (int r = 0; r < run->size; ++r) set_block(run, &recv, &got, r, r, me);
-    check_memory(&send, busy, "alltoallv, sent");
-    check_memory(&recv, busy, "alltoallv");
+    check_memory(&send, busy, has_types ? "alltoallw, sent" : "alltoallv, sent");
+    check_memory(&recv, busy, has_types ? "alltoallw" : "alltoallv");
 }
 
 // root < 0: of an allgatherv.
@@ -484,7 +503,8 @@ static void vectors(Run* run) {
     for (size_t i = 0; i < sizeof kCounts / sizeof *kCounts; ++i) {
         for (int turn = 0; turn < 4; ++turn, run->key = mix(run->key)) {
             const int root = (int)(run->key % (uint64_t)run->size);
-            one_alltoallv(run, kCounts[i]);
+            one_alltoallv(run, kCounts[i], 0);
+            one_alltoallv(run, kCounts[i], 1);
             one_gatherv(run, kCounts[i], root);
             one_gatherv(run, kCounts[i], -1);
             one_scatterv(run, kCounts[i], root);

@@ -17,7 +17,7 @@
 
 #include "support.h"
 
-enum { kThreadsMax = 8, kKinds = 15, kBlockMax = 40000, kRanksMax = 64 };
+enum { kThreadsMax = 8, kKinds = 17, kBlockMax = 40000, kRanksMax = 64 };
 enum { kStepsAgreed = 16, kStepsBeforeMark = 160 };
 enum { kOver, kFirstHalf, kSecondHalf };
 // In 50 s the memory of a rank grew by 24 to 104 KB. In 4 s it still grows, by up to 2,700 KB, with
@@ -34,17 +34,32 @@ enum {
     kAlltoall,
     kScan,
     kExscan,
+    kReduceScatterBlock,
     kGatherv,
     kScatterv,
     kAllgatherv,
     kAlltoallv,
+    kAlltoallw,
     kReduceScatter
 };
 
-static const char* const kNames[kKinds] = {"Barrier",    "Bcast",     "Reduce",        "Allreduce",
-                                           "Gather",     "Scatter",   "Allgather",     "Alltoall",
-                                           "Scan",       "Exscan",    "Gatherv",       "Scatterv",
-                                           "Allgatherv", "Alltoallv", "Reduce_scatter"};
+static const char* const kNames[kKinds] = {"Barrier",
+                                           "Bcast",
+                                           "Reduce",
+                                           "Allreduce",
+                                           "Gather",
+                                           "Scatter",
+                                           "Allgather",
+                                           "Alltoall",
+                                           "Scan",
+                                           "Exscan",
+                                           "Reduce_scatter_block",
+                                           "Gatherv",
+                                           "Scatterv",
+                                           "Allgatherv",
+                                           "Alltoallv",
+                                           "Alltoallw",
+                                           "Reduce_scatter"};
 
 typedef int Bcast(void*, int, MPI_Datatype, int, MPI_Comm);
 typedef int Reduce(const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm);
@@ -59,6 +74,8 @@ typedef int Allgatherv(const void*, int, MPI_Datatype, void*, const int*, const 
                        MPI_Comm);
 typedef int Alltoallv(const void*, const int*, const int*, MPI_Datatype, void*, const int*,
                       const int*, MPI_Datatype, MPI_Comm);
+typedef int Alltoallw(const void*, const int*, const int*, const MPI_Datatype*, void*, const int*,
+                      const int*, const MPI_Datatype*, MPI_Comm);
 typedef int ReduceScatter(const void*, void*, const int*, MPI_Datatype, MPI_Op, MPI_Comm);
 
 // One set of the calls: MPI's as the program sees them, or the host library's own.
@@ -69,11 +86,12 @@ typedef struct Calls {
     Allreduce* allreduce;
     Rooted *gather, *scatter;
     Unrooted *allgather, *alltoall;
-    Allreduce *scan, *exscan;
+    Allreduce *scan, *exscan, *reduce_scatter_block;
     Gatherv* gatherv;
     Scatterv* scatterv;
     Allgatherv* allgatherv;
     Alltoallv* alltoallv;
+    Alltoallw* alltoallw;
     ReduceScatter* reduce_scatter;
 } Calls;
 
@@ -111,18 +129,33 @@ static Calls host_calls(void) {
     c.alltoall = (Unrooted*)dlsym(host, "PMPI_Alltoall");
     c.scan = (Allreduce*)dlsym(host, "PMPI_Scan");
     c.exscan = (Allreduce*)dlsym(host, "PMPI_Exscan");
+    c.reduce_scatter_block = (Allreduce*)dlsym(host, "PMPI_Reduce_scatter_block");
     c.gatherv = (Gatherv*)dlsym(host, "PMPI_Gatherv");
     c.scatterv = (Scatterv*)dlsym(host, "PMPI_Scatterv");
     c.allgatherv = (Allgatherv*)dlsym(host, "PMPI_Allgatherv");
     c.alltoallv = (Alltoallv*)dlsym(host, "PMPI_Alltoallv");
+    c.alltoallw = (Alltoallw*)dlsym(host, "PMPI_Alltoallw");
     c.reduce_scatter = (ReduceScatter*)dlsym(host, "PMPI_Reduce_scatter");
     return c;
 }
 
-static const Calls own_calls = {MPI_Barrier,    MPI_Bcast,     MPI_Reduce,        MPI_Allreduce,
-                                MPI_Gather,     MPI_Scatter,   MPI_Allgather,     MPI_Alltoall,
-                                MPI_Scan,       MPI_Exscan,    MPI_Gatherv,       MPI_Scatterv,
-                                MPI_Allgatherv, MPI_Alltoallv, MPI_Reduce_scatter};
+static const Calls own_calls = {MPI_Barrier,
+                                MPI_Bcast,
+                                MPI_Reduce,
+                                MPI_Allreduce,
+                                MPI_Gather,
+                                MPI_Scatter,
+                                MPI_Allgather,
+                                MPI_Alltoall,
+                                MPI_Scan,
+                                MPI_Exscan,
+                                MPI_Reduce_scatter_block,
+                                MPI_Gatherv,
+                                MPI_Scatterv,
+                                MPI_Allgatherv,
+                                MPI_Alltoallv,
+                                MPI_Alltoallw,
+                                MPI_Reduce_scatter};
 
 typedef struct Step {
     int kind;
@@ -182,10 +215,21 @@ static Parts make_parts(const Step* s, const Group* g, int others) {
     return parts;
 }
 
+static void run_alltoallw(const Calls* c, const Step* s, const Group* g, const void* send,
+                          void* out, const Parts* p) {
+    int offsets[kRanksMax];
+    MPI_Datatype types[kRanksMax];
+    for (int r = 0; r < g->size; ++r) {
+        offsets[r] = p->offsets[r] * (int)s->width;
+        types[r] = s->type;
+    }
+    c->alltoallw(send, p->counts, offsets, types, out, p->counts, offsets, types, g->comm);
+}
+
 static void run_vector(const Calls* c, const Step* s, const Group* g, const void* in, void* out) {
     const int is_root = g->rank == s->root, own = part(s, g->rank, 0);
     const void* send = s->in_place ? MPI_IN_PLACE : in;
-    const Parts p = make_parts(s, g, s->kind != kAlltoallv);
+    const Parts p = make_parts(s, g, s->kind != kAlltoallv && s->kind != kAlltoallw);
     switch (s->kind) {
         case kGatherv:
             c->gatherv(is_root ? send : in, own, s->type, out, p.counts, p.offsets, s->type,
@@ -202,6 +246,9 @@ static void run_vector(const Calls* c, const Step* s, const Group* g, const void
         case kAlltoallv:
             c->alltoallv(send, p.counts, p.offsets, s->type, out, p.counts, p.offsets, s->type,
                          g->comm);
+            break;
+        case kAlltoallw:
+            run_alltoallw(c, s, g, send, out, &p);
             break;
         default:
             c->reduce_scatter(send, out, p.counts, s->type, s->op, g->comm);
@@ -245,6 +292,9 @@ static void run(const Calls* c, const Step* s, const Group* g, const void* in, v
             break;
         case kExscan:
             c->exscan(send, out, s->count, s->type, s->op, g->comm);
+            break;
+        case kReduceScatterBlock:
+            c->reduce_scatter_block(send, out, s->count, s->type, s->op, g->comm);
             break;
         default:
             c->allgather(send, s->count, s->type, out, s->count, s->type, g->comm);
@@ -290,8 +340,9 @@ static void try_step(const Job* job, const Group* g, const Step* s, int step, ui
         if (g->rank == s->root) memcpy(in.data, theirs.data, all);
     }
     // Nor are hosts asked to exchange or to reduce in place.
-    const int is_copied = (s->kind == kAlltoallv || s->kind == kReduceScatter) && s->in_place;
-    if (is_copied) {
+    const int scatters = s->kind == kReduceScatter || s->kind == kReduceScatterBlock;
+    const int exchanges = s->kind == kAlltoallv || s->kind == kAlltoallw;
+    if ((scatters || exchanges) && s->in_place) {
         plain.in_place = 0;
         memcpy(in.data, theirs.data, all);
     }
@@ -301,7 +352,9 @@ static void try_step(const Job* job, const Group* g, const Step* s, int step, ui
                             ? g->rank > 0 || s->in_place
                             : !kWritesAtOthers || s->kind != kReduce || g->rank == s->root;
     // Behind the result of a reduce_scatter in place stands anything.
-    const size_t said = s->kind == kReduceScatter ? (size_t)part(s, g->rank, 0) * s->width : all;
+    const size_t result =
+        s->kind == kReduceScatter ? (size_t)part(s, g->rank, 0) * s->width : block;
+    const size_t said = scatters ? result : all;
     expect(
         !is_said || !memcmp(mine.data, theirs.data, said),
         "--seed %llu: thread %d step %d: %s of %d x %zu bytes on %s, root %d, in place %d differs "

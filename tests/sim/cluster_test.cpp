@@ -9,11 +9,10 @@
 #include <numeric>
 
 #include "lab/simulate/cluster_simulator.h"
-#include "plan/algo/plan.h"
-#include "run/exec/call_arguments.h"
 #include "sim/multicast_mix.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
+#include "sim/team_call.h"
 
 namespace tutti::test {
 namespace {
@@ -78,25 +77,6 @@ algo::Tuning draw_tuning(Prng& prng) {
     return tuning;
 }
 
-sched::Shape shape_of(const Spec& spec, uint32_t ranks) {
-    sched::Shape shape;
-    shape.collective = spec.collective;
-    shape.ranks = ranks;
-    shape.root = spec.root;
-    shape.bytes = spec.bytes;
-    shape.has_multicast = true;
-    if (is_reduction(spec.collective)) {
-        shape.element_bytes = static_cast<uint32_t>(fold_bytes(spec.fold));
-        shape.is_commutative = !is_user(spec.fold);
-    }
-    return shape;
-}
-
-struct Choice {
-    const algo::Algorithm* algorithm = nullptr;
-    algo::Tuning tuning;
-};
-
 // A sum that is right in the order of ranks only takes the chain over all ranks, which promises it.
 Choice draw_choice(Prng& prng, const Spec& spec, const sched::Shape& shape,
                    const topo::Placement& placement) {
@@ -115,34 +95,22 @@ Choice draw_choice(Prng& prng, const Spec& spec, const sched::Shape& shape,
     }
 }
 
-// One call on a team, added for all its ranks; `what` says what it was.
-std::unique_ptr<Exchange> add_call(ClusterSimulator& simulator, uint32_t team, size_t chunk_bytes,
+// One, drawn and added for all ranks of the team; `what` says what it was.
+std::unique_ptr<TeamCall> add_call(ClusterSimulator& simulator, uint32_t team, size_t chunk_bytes,
                                    Prng& prng, std::string& what) {
     const topo::Placement& placement = simulator.placement(team);
-    const Limits limits{placement.ranks(), chunk_bytes, 6000, true, kAcrossHosts};
+    const Limits limits{placement.ranks(), chunk_bytes, 6000, true};
     Spec spec = draw_spec(prng, limits);
     // The engine never starts an empty call.
-    if (spec.bytes == 0) spec = Spec{};
-    const sched::Shape shape = shape_of(spec, placement.ranks());
-    const Choice choice = draw_choice(prng, spec, shape, placement);
+    if (!may_move(spec)) spec = Spec{};
+    auto call = std::make_unique<TeamCall>(spec, placement);
+    const Choice choice = draw_choice(prng, spec, call->shape(), placement);
     what += "\n  team " + std::to_string(team) + " of " + std::to_string(placement.ranks()) +
-            " on " + std::to_string(placement.nodes()) + ": " +
-            std::string(choice.algorithm->name) + " " + describe(spec) + ", segment " +
-            std::to_string(choice.tuning.segment_bytes) + ", lanes " +
-            std::to_string(choice.tuning.lanes_in_flight) + ", fan-in " +
-            std::to_string(choice.tuning.fan_in) + ", leaders " +
-            std::to_string(choice.tuning.leaders) + (choice.tuning.flat ? ", flat" : "");
-    auto exchange = std::make_unique<Exchange>(spec, placement.ranks());
-    for (uint32_t rank = 0; rank < placement.ranks(); ++rank) {
-        auto program = algo::make_plan(*choice.algorithm, shape, placement, rank, choice.tuning);
-        const node::Call call = exchange->node_call(rank);
-        const exec::Arguments arguments = exec::arguments_of(call, rank);
-        if (arguments.has_private_lengths) program->set_blocks(exec::blocks_of(call, rank));
-        const auto added =
-            simulator.add_call(team, rank, std::move(program), arguments, prng.below(2) == 0);
-        if (!added) what += added.error().message;
-    }
-    return exchange;
+            " on " + std::to_string(placement.nodes()) + ": " + describe(spec) + " by " +
+            text_of(choice);
+    const auto waits = [&](uint32_t) { return prng.below(2) == 0; };
+    what += call->add(simulator, team, choice, waits);
+    return call;
 }
 
 // And one of multicasts alone.
@@ -170,7 +138,7 @@ std::string run_seed(uint64_t seed, uint32_t processes_max) {
     std::string what;
     // The second part begins where the first has left the counters.
     for (int part = 0; part < 2; ++part) {
-        std::vector<std::unique_ptr<Exchange>> exchanges;
+        std::vector<std::unique_ptr<TeamCall>> team_calls;
         std::vector<std::unique_ptr<MulticastMix>> mixes;
         for (uint64_t calls = 1 + prng.below(5); calls > 0; --calls) {
             const auto team = static_cast<uint32_t>(prng.below(teams));
@@ -178,12 +146,12 @@ std::string run_seed(uint64_t seed, uint32_t processes_max) {
                 mixes.push_back(add_mix(simulator, team, prng, what));
                 continue;
             }
-            exchanges.push_back(add_call(simulator, team, params.chunk_bytes, prng, what));
+            team_calls.push_back(add_call(simulator, team, params.chunk_bytes, prng, what));
         }
         const auto done = simulator.run();
         if (!done) return done.error().message + what;
-        for (const auto& exchange : exchanges) {
-            const std::string wrong = exchange->check();
+        for (const auto& call : team_calls) {
+            const std::string wrong = call->check();
             if (!wrong.empty()) return wrong + what;
         }
         for (const auto& mix : mixes) {

@@ -28,7 +28,7 @@ struct Draw {
 Spec draw_call(Prng& prng, uint32_t ranks) {
     constexpr size_t kSizes[] = {0, 8, 64, 200, 512, 4000, 120'000, 1u << 20, 2u << 20};
     Spec spec;
-    spec.collective = static_cast<tutti_collective>(prng.below(kAcrossHosts));
+    spec.collective = static_cast<tutti_collective>(prng.below(TUTTI_COLLECTIVE_COUNT));
     spec.root = static_cast<uint32_t>(prng.below(ranks));
     spec.bytes = kSizes[prng.below(std::size(kSizes))];
     spec.fold = Fold::kSumU32;
@@ -56,14 +56,12 @@ Spec draw_other(Prng& prng, const Spec& common, uint32_t ranks, uint32_t odd) {
         if (what == 2) spec.bytes = drawn.bytes;
         if (what == 3) spec.collective = drawn.collective;
         if (may_go_together(common, spec, odd)) continue;
-        const auto has_root = [](const Spec& one) {
-            return one.collective == TUTTI_BCAST || one.collective == TUTTI_REDUCE ||
-                   one.collective == TUTTI_GATHER || one.collective == TUTTI_SCATTER;
-        };
-        const auto has_bytes = [](const Spec& one) { return one.collective != TUTTI_BARRIER; };
+        // Of lengths that only pairs know ranks may differ, as under bare hosts (words.md).
+        const bool has_bytes =
+            spec.collective != TUTTI_BARRIER && !has_private_lengths(spec.collective);
         if (spec.collective != common.collective) return spec;
-        if (has_root(spec) && spec.root != common.root) return spec;
-        if (has_bytes(spec) && spec.bytes != common.bytes) return spec;
+        if (has_root(spec.collective) && spec.root != common.root) return spec;
+        if (has_bytes && spec.bytes != common.bytes) return spec;
     }
 }
 

@@ -64,7 +64,7 @@ Draw draw(uint64_t seed) {
         draw.capacity.push_back(receives && has_more ? capacity : draw.sent);
     }
     draw.in_place = prng.next();
-    const Limits limits{draw.ranks, 4096, 12'000, false, kAcrossHosts};
+    const Limits limits{draw.ranks, 4096, 12'000, false};
     draw.before = draw_spec(prng, limits);
     draw.after = draw_spec(prng, limits);
     return draw;

@@ -14,6 +14,8 @@ namespace {
 
 constexpr size_t kGuardBytes = 64;
 constexpr std::byte kGuard{0xA5};
+// No memory has such an offset.
+constexpr uint64_t kWild = uint64_t{1} << 44;
 
 template <class T, class Combine>
 void each(std::byte* out, const std::byte* right, size_t bytes, Combine combine) {
@@ -185,9 +187,14 @@ size_t block_bytes(const Spec& spec, uint32_t ranks, uint32_t from, uint32_t to)
     return bytes / element * element;
 }
 
+bool may_move(const Spec& spec) {
+    return spec.collective != TUTTI_BARRIER &&
+           (spec.bytes > 0 || has_private_lengths(spec.collective));
+}
+
 Spec draw_spec(Prng& prng, const Limits& limits) {
     Spec spec;
-    spec.collective = static_cast<tutti_collective>(prng.below(limits.collectives));
+    spec.collective = static_cast<tutti_collective>(prng.below(TUTTI_COLLECTIVE_COUNT));
     if (has_root(spec.collective)) spec.root = static_cast<uint32_t>(prng.below(limits.ranks));
     if (spec.collective != TUTTI_BARRIER) spec.bytes = draw_bytes(prng, limits);
     spec.seed = prng.next() >> 32;
@@ -211,7 +218,8 @@ Exchange::Exchange(const Spec& spec, uint32_t ranks) : spec_(spec), ranks_(ranks
 }
 
 // Equal blocks stand one after the other. Others may stand in any order, with gaps between them,
-// but for the vector of a reduction.
+// but for the vector of a reduction; those that are only read may overlap. Where an empty one
+// stands says nothing.
 Exchange::Places Exchange::place_blocks(Prng& prng, uint32_t rank, bool is_input) const {
     const tutti_collective kind = spec_.collective;
     const CollectiveBuffer& side = is_input ? facts(kind).input : facts(kind).output;
@@ -226,15 +234,21 @@ Exchange::Places Exchange::place_blocks(Prng& prng, uint32_t rank, bool is_input
         places.bytes.push_back(block_bytes(spec_, ranks_, from, to));
         order[block] = block;
     }
-    const bool may_move = has_lengths(kind) && !is_reduction(kind);
-    if (may_move && prng.below(2) == 0) {
+    const bool is_free = has_lengths(kind) && !is_reduction(kind);
+    if (is_free && prng.below(2) == 0) {
         for (uint32_t i = count; i > 1; --i) std::swap(order[i - 1], order[prng.below(i)]);
     }
-    const uint64_t gap = may_move && prng.below(2) == 0 ? prng.below(80) : 0;
+    const uint64_t gap = is_free && prng.below(2) == 0 ? prng.below(80) : 0;
+    const bool overlaps = is_free && is_input && prng.below(4) == 0;
+    const bool is_wild = is_free && side.holds == Holds::kAll && prng.below(4) == 0;
     places.offsets.resize(count);
     for (const uint32_t block : order) {
-        places.offsets[block] = places.end + (places.end > 0 ? gap : 0);
-        places.end = places.offsets[block] + places.bytes[block];
+        const uint64_t bytes = places.bytes[block];
+        uint64_t& offset = places.offsets[block];
+        offset = places.end + (places.end > 0 ? gap : 0);
+        if (overlaps) offset = prng.below(places.end + 1);
+        if (is_wild && bytes == 0) offset = kWild;
+        if (offset < kWild) places.end = std::max<size_t>(places.end, offset + bytes);
     }
     return places;
 }

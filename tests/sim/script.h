@@ -45,9 +45,8 @@ std::string describe(const Spec& spec);
 // Of a vector form: the block that `from` gives to `to`, by the seed. One of all is the longest;
 // some are empty.
 size_t block_bytes(const Spec& spec, uint32_t ranks, uint32_t from, uint32_t to);
-
-// The first so many collectives run across hosts.
-inline constexpr uint32_t kAcrossHosts = kFirstVectorForm;
+// Its buffers count, as far as all ranks know: there may be something to move.
+bool may_move(const Spec& spec);
 
 // What a call may be drawn from.
 struct Limits {
@@ -55,7 +54,6 @@ struct Limits {
     size_t chunk_bytes = 4096;
     size_t bytes_max = 16384;
     bool keeps_order = true;  // operands are combined in rank order whatever the operator
-    uint32_t collectives = TUTTI_COLLECTIVE_COUNT;  // of them, the first so many
 };
 Spec draw_spec(Prng& prng, const Limits& limits);
 // A size at or next to a border of the implementation.

@@ -20,7 +20,9 @@ ON_ONE_NODE = ["--warmup=0"]
 ACROSS = [*ON_ONE_NODE, "--hosts=2", "--barrier=dissemination", "--bcast=binomial",
           "--reduce=binomial", "--allreduce=ring", "--gather=binomial", "--scatter=binomial",
           "--allgather=ring", "--reduce-scatter-block=direct", "--alltoall=pairwise",
-          "--scan=doubling", "--exscan=doubling"]
+          "--scan=doubling", "--exscan=doubling", "--gatherv=direct", "--scatterv=direct",
+          "--allgatherv=ring", "--alltoallv=pairwise", "--alltoallw=linear",
+          "--reduce-scatter=direct"]
 
 
 def build_library(target, source, *flags):
@@ -78,9 +80,10 @@ def test_every_collective(mpi, options):
     expect_staged(run(mpi, "CUDA", "all", 7, options=options), "CUDA")
 
 
-def test_vector_forms(mpi):
+@pytest.mark.parametrize("options", [ON_ONE_NODE, ACROSS], ids=["node", "hosts"])
+def test_vector_forms(mpi, options):
     """The same; each block is staged by itself."""
-    expect_staged(run(mpi, "CUDA", "vectors", 13), "CUDA")
+    expect_staged(run(mpi, "CUDA", "vectors", 13, options=options), "CUDA")
 
 
 @pytest.mark.parametrize("kind", ["HIP", "ZE"])
@@ -90,8 +93,8 @@ def test_vector_forms_by_other_runtimes(debian_mpi, kind):
 
 @pytest.mark.skipif(problem_with_gpu() != "", reason=f"no NVIDIA GPU: {problem_with_gpu()}")
 @pytest.mark.parametrize("options", [ON_ONE_NODE, ACROSS], ids=["node", "hosts"])
-@pytest.mark.parametrize("words", [["all", 7], ["all", 12], ["late", 10], ["reuse"], ["stream"],
-                                   ["threads"], ["large"]], ids=lambda words: "-".join(map(str, words)))
+@pytest.mark.parametrize("words", [["all", 7], ["all", 12], ["vectors", 13], ["late", 10],
+                                   ["reuse"], ["stream"], ["threads"], ["large"]], ids=lambda words: "-".join(map(str, words)))
 def test_on_a_real_gpu(mpi, words, options):
     """What the stand-in is for, on the memory of a GPU; `mixed` and `idle`: below."""
     expect_staged(run(mpi, REAL, *words, options=options), REAL)

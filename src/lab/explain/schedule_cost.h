@@ -20,7 +20,7 @@ inline constexpr uint64_t kOperationsMax = 4'000'000;
 // Beyond that, so many ranks speak for all.
 inline constexpr uint32_t kSampleRanks = 64;
 
-// Rounds of all lanes of all ranks: near the number of operations.
+// Rounds of all lanes of all ranks, full ones counted as several: near the number of operations.
 uint64_t operations_about(const algo::Algorithm& algorithm, const sched::Shape& shape,
                           const topo::Placement& placement, const algo::Tuning& tuning);
 

@@ -17,9 +17,9 @@
 // Example, p = 5, f = 2, what rank 3 does:
 //   round 0: copy own, recv 2, recv 1, send 4, send 0;  round 1: recv 0, recv 4, send 1, send 2
 //
-// Tuning::fan_in is f (otherwise 31): two rounds are open at a time, so at most 2 f messages are
-// under way each way. Blocks longer than Tuning::segment_bytes (otherwise 1 GiB) go in pieces: the
-// first pieces of all blocks, then the second ones.
+// Tuning::fan_in is f (otherwise 31, the most): two rounds are open at a time, so at most 2 f
+// messages are under way each way. Blocks longer than Tuning::segment_bytes (otherwise 1 GiB) go in
+// pieces: the first pieces of all blocks, then the second ones.
 //
 // Invariants (checked in lab/check/prove.cpp and the property test):
 //   I1  no operation depends on another, so that nobody waits for a rank that is late but for its
@@ -76,10 +76,10 @@ class AlltoallLinear final : public Program {
         return std::max<uint64_t>((rounds + 1) / 2, 1);
     }
 
-  private:
     // A send and a receive for each distance, and the copy.
     static constexpr uint32_t kAtOnce = (sched::kRoundOpsMax - 1) / 2;
 
+  private:
     static uint32_t at_once(const Tuning& tuning) {
         return std::min(tuning.fan_in == 0 ? kAtOnce : tuning.fan_in, kAtOnce);
     }
@@ -100,7 +100,8 @@ inline Algorithm linear_of(tutti_collective collective) {
             .steps = AlltoallLinear::steps,
             .has_single_blocks = true,
             .has_fan_in = true,
-            .has_pieces = true};
+            .has_pieces = true,
+            .fan_in_max = AlltoallLinear::kAtOnce};
 }
 
 }  // namespace tutti::algo

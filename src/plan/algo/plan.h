@@ -91,6 +91,9 @@ InnerLane inner_lane(const Algorithm& algorithm, const Shape& shape,
 std::string_view plan_obstacle(const Algorithm& algorithm, const Shape& shape,
                                const topo::Placement& placement, const Tuning& tuning);
 
+// Whether ranks of a node have leaders that take part for them; else every rank does by itself.
+bool has_leaders(tutti_collective collective);
+
 // What the leader of the fullest node copies before, and again behind, what leaders do, to sort
 // blocks by nodes and by ranks; 0: nothing is sorted.
 uint64_t plan_sorted_bytes(const Algorithm& algorithm, const Shape& shape,

@@ -16,9 +16,9 @@
 // Example, p = 4, what rank 1 does: sends blocks 2, 3, 0 to 2, 3, 0; lands those of 0, 3, 2;
 //   then ((0's op own) op 2's) op 3's.
 //
-// Tuning::fan_in is f (otherwise 31): two rounds are open at a time. Blocks that would take more
-// than 16 MiB of scratch, or longer ones than Tuning::segment_bytes, go in pieces, one after the
-// other.
+// Tuning::fan_in is f (otherwise 31, the most): two rounds are open at a time. Blocks that would
+// take more than 16 MiB of scratch, or longer ones than Tuning::segment_bytes, go in pieces, one
+// after the other.
 //
 // Invariants (checked in lab/check/prove.cpp and the property test):
 //   I1  nothing is written to output before all messages are complete: in place it stands over the
@@ -137,6 +137,7 @@ inline Algorithm reduce_scatter_direct_of(tutti_collective collective) {
             .steps = one_step,
             .has_fan_in = true,
             .has_pieces = true,
+            .fan_in_max = kScatteredAtOnce,
             .folds_from_left = true};
 }
 

@@ -31,11 +31,13 @@ class RootedDirect final : public Program {
         : p_(shape.ranks),
           rank_(rank),
           root_(shape.root),
-          f_(std::min(tuning.fan_in == 0 ? kAtOnce : tuning.fan_in, sched::kRoundOpsMax - 1)),
+          f_(std::min(tuning.fan_in == 0 ? kAtOnce : tuning.fan_in, kAtOnceMax)),
           is_to_root_(facts(shape.collective).output.on == On::kRoot),
           pieces_(shape, rank, 0) {}
 
     static constexpr std::string_view kName = "direct";
+    // Beside the copy.
+    static constexpr uint32_t kAtOnceMax = sched::kRoundOpsMax - 1;
     [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (rank_ != root_) return {1, 1, pieces_.count(), 0};

@@ -12,7 +12,8 @@ Algorithm scatter_direct() {
             .make = make<RootedDirect>,
             .steps = one_step,
             .has_single_blocks = true,
-            .has_fan_in = true};
+            .has_fan_in = true,
+            .fan_in_max = RootedDirect::kAtOnceMax};
 }
 
 }  // namespace tutti::algo

@@ -24,8 +24,8 @@ void widen(std::optional<Range>& range, const Range& by) {
     range->high = std::max(range->high, by.high);
 }
 
-size_t place_of(const sched::Shape& shape, size_t places) {
-    const uint64_t mixed = (shape.bytes * 8 + shape.collective) * 0x9e3779b97f4a7c15u;
+size_t place_of(const sched::Shape& shape, uint64_t all_bytes, size_t places) {
+    const uint64_t mixed = ((shape.bytes + all_bytes) * 8 + shape.collective) * 0x9e3779b97f4a7c15u;
     return (mixed >> 32) % places;
 }
 
@@ -87,12 +87,15 @@ Result<Choice> NodeChoice::choose(const sched::Shape& shape, const NodeCall& on_
 
 const NodeChoice::Answer& NodeChoice::answer(sched::Shape shape, const NodeCall& on_node) {
     shape.root = 0;
-    shape.lengths = {};  // on one host the longest says all, and answers outlive them
+    // On one host their sum and the longest say all, and answers outlive lengths.
+    const uint64_t all_bytes = shape.lengths.are_there() ? shape.all_blocks_bytes() : 0;
+    shape.lengths = {};
     const bool is_user_op = on_node.call.reducer.user_fn != nullptr;
-    Answer& answer = answers_[place_of(shape, kAnswers)];
-    if (answer.is_known && answer.shape == shape && answer.is_user_op == is_user_op) return answer;
+    Answer& answer = answers_[place_of(shape, all_bytes, kAnswers)];
+    const bool is_alike = answer.shape == shape && answer.all_bytes == all_bytes;
+    if (answer.is_known && is_alike && answer.is_user_op == is_user_op) return answer;
     const auto choice = choose(shape, on_node, forced_[shape.collective]);
-    answer = {shape, is_user_op, true, {}, choice ? "" : choice.error().message};
+    answer = {shape, all_bytes, is_user_op, true, {}, choice ? "" : choice.error().message};
     if (!choice) return answer;
     answer.said.is_host = choice.value().runs == Runs::kHost;
     answer.said.is_users = choice.value().is_users;

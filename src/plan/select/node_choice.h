@@ -51,6 +51,7 @@ class NodeChoice {
     using Ranges = std::array<std::optional<Range>, TUTTI_COLLECTIVE_COUNT>;
     struct Answer {
         sched::Shape shape;
+        uint64_t all_bytes = 0;  // of blocks whose lengths differ
         bool is_user_op = false;
         bool is_known = false;
         NodeAnswer said;

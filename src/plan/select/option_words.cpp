@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "plan/algo/plan.h"
 #include "plan/sched/program.h"
 #include "plan/select/rules.h"
 #include "run/node/node_algorithms.h"
@@ -147,7 +148,8 @@ Fault tuning_fault(tutti_collective collective, std::string_view algorithm,
     if (one != nullptr && algo::keeps_ranks(*one) && has_order) {
         return "order: " + word + " " + std::string(algorithm) + " has that of ranks anyway";
     }
-    if (one != nullptr && one->is_flat && tuning.leaders != 0) {
+    const bool has_leaders = algo::has_leaders(collective) && (one == nullptr || !one->is_flat);
+    if (tuning.leaders != 0 && !has_leaders) {
         return "leaders: in " + word + " " + std::string(algorithm) + " every rank is its own";
     }
     return std::nullopt;

@@ -12,6 +12,10 @@ namespace {
 constexpr uint32_t kHostWay = 1;
 constexpr uint32_t kNodeWay = 2;
 
+// Of a vector form; its two ranks say so.
+constexpr const char* kTooLong =
+    "a block takes more than 2^26 rounds through a chunk; a larger TUTTI_CHUNK takes fewer";
+
 }  // namespace
 
 NodeRunner::NodeRunner(Members& members, node::Team& node,
@@ -112,6 +116,7 @@ void NodeRunner::begin_comparison(const node::Call& call) {
 
 Step NodeRunner::step() {
     const Step step = node::step(node_, *op_);
+    if (step == Step::kFailed) static_cast<void>(fail(TUTTI_ERR_MEMORY, kTooLong));
     if (step != Step::kDone) return step;
     if (members_.policy.sleeps) ring_done(*op_);
     op_ = nullptr;

@@ -122,6 +122,10 @@ tutti_status describe(const tutti_call& call, const Self& self, node::Isa isa, R
     return TUTTI_OK;
 }
 
+bool may_have(const Request& request, const void* send) {
+    return send != TUTTI_IN_PLACE || !is_copied(request.op.call.collective);
+}
+
 void set_buffers(Request& request, const void* send, void* recv) {
     request.op.call.send = sent(send);
     request.op.call.recv = received(recv);

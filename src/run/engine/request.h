@@ -69,7 +69,8 @@ struct Self {
 // TUTTI_OK, or TUTTI_ERR_ARGUMENT: the call of a team of so many ranks is malformed. Sets all that
 // follows from the call alone.
 tutti_status describe(const tutti_call& call, const Self& self, node::Isa isa, Request& request);
-// Of a call that is chosen.
+// Of a call that is chosen. False: `send` says IN_PLACE, which such a call cannot be.
+bool may_have(const Request& request, const void* send);
 void set_buffers(Request& request, const void* send, void* recv);
 // Whatever the order of operands and the parentheses: the result has the same bits. Minima and
 // maxima of floating point depend on them where there are NaNs, or zeros of either sign.

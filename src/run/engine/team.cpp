@@ -131,7 +131,8 @@ tutti_status Team::resume(const void* send, void* recv) {
     {
         const HeldTeam held(*this);
         Request& chosen = last_->own();
-        if (!std::exchange(chosen.was_chosen, false)) return TUTTI_ERR_ARGUMENT;
+        if (!chosen.was_chosen || !may_have(chosen, send)) return TUTTI_ERR_ARGUMENT;
+        chosen.was_chosen = false;
         // Else the team has broken down since.
         if (chosen.stage == Request::Stage::kChosen) {
             set_buffers(chosen, send, recv);

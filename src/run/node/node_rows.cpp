@@ -58,7 +58,8 @@ std::string_view unless_in_slots(const Team& team, const Call& call) {
 
 // A slot holds the blocks of all ranks.
 std::string_view unless_all_in_slots(const Team& team, const Call& call) {
-    return unless_fits(team, call.bytes * team.size, "holds up to 1 KiB of all blocks");
+    const size_t bytes = call.blocks ? scattered_bytes(team, call) : call.bytes * team.size;
+    return unless_fits(team, bytes, "holds up to 1 KiB of all blocks");
 }
 
 // A slot holds the blocks of all other ranks.

@@ -39,13 +39,14 @@ namespace {
 
 enum BlockPhase : uint32_t {
     kIsPlanned = 1,
-    kIsWritten = 2,   // the own cells
-    kHasShort = 4,    // short blocks of others are read
-    kHasOffered = 8,  // so are their offered ones, or they are in rings
-    kIsClaimed = 16,  // this rank reads in place
-    kIsRinged = 32,   // the own offered blocks go through the ring
-    kIsOver = 64,     // the own offer
-    kIsEntered = 128  // the ring
+    kIsWritten = 2,    // the own cells
+    kHasShort = 4,     // short blocks of others are read
+    kHasOffered = 8,   // so are their offered ones, or they are in rings
+    kIsClaimed = 16,   // this rank reads in place
+    kIsRinged = 32,    // the own offered blocks go through the ring
+    kIsOver = 64,      // the own offer
+    kIsEntered = 128,  // the ring
+    kIsTooLong = 256   // a block needs more rounds than bases have room for: the call fails
 };
 
 // The next one whose block is taken, so that not all read the same rank at once.
@@ -55,16 +56,6 @@ Rank next_giver(const Team& team, const Op& op) {
 }
 
 // ---- planning ----------------------------------------------------------------------------------
-
-template <class Visit>
-void for_others(const Team& team, const Op& op, Visit visit) {
-    const Rank root = op.call.root;
-    const bool is_rooted = has_root(op.call.collective);
-    if (is_rooted && team.rank != root) return visit(root);
-    for (Rank rank = 0; rank < team.size; ++rank) {
-        if (rank != team.rank) visit(rank);
-    }
-}
 
 // Both run the same call, and take the block between them for one of another length.
 bool differs(Op& op, Rank giver) { return disagrees(op, giver, op.note); }
@@ -95,12 +86,13 @@ void plan_blocks(const Team& team, Op& op) {
     // Of an allgatherv these are the rounds of all blocks. The longest need not have most, as its
     // pieces are longer.
     const uint64_t most = std::max(op.rounds, op.to_take);
-    TUTTI_ASSERT(std::max(most, op.lag) <= kOfferedRound, "bases have room for a call");
+    const bool is_too_long = std::max(most, op.lag) > kOfferedRound;
     const bool is_of_all =
         has_private_lengths(op.call.collective) || is_offered(cells, op.call.bytes);
-    op.chunks_used = op.events_used = is_of_all ? kRoundsMax : most;
+    op.chunks_used = op.events_used = is_of_all || is_too_long ? kRoundsMax : most;
     op.next = 1;
-    op.phase = kIsPlanned | (takes_offered ? 0u : uint32_t{kHasOffered});
+    op.phase = kIsPlanned | (takes_offered ? 0u : uint32_t{kHasOffered}) |
+               (is_too_long ? uint32_t{kIsTooLong} : 0u);
 }
 
 namespace {
@@ -441,7 +433,10 @@ Step go_on(Team& team, Op& op, const BlockCells& cells) {
 
 Step move_blocks(Team& team, Op& op) {
     const BlockCells cells = cells_of(team, op);
-    if ((op.phase & kIsWritten) == 0 && write_cells(team, op, cells)) op.phase |= kIsWritten;
+    if ((op.phase & kIsWritten) == 0) {
+        if ((op.phase & kIsTooLong) != 0) return Step::kFailed;
+        if (write_cells(team, op, cells)) op.phase |= kIsWritten;
+    }
     if (may_go_ahead(op) && may_write_round(team, op)) {
         write_round(team, op, cells);
         return Step::kAdvanced;
@@ -466,33 +461,6 @@ Step move_unplanned_blocks(Team& team, Op& op) {
 void place_own_block(const Team& team, Op& op) {
     const OwnBlock own = own_block(team, op);
     copy_bytes(own.to, own.from, own.bytes);
-}
-
-Cost blocks_cost(const Team& team, const Op& op) {
-    const BlockCells cells = cells_of(team, op);
-    Op planned = op;
-    plan_blocks(team, planned);
-    Cost cost;
-    cost.rounds = std::max<uint64_t>({planned.rounds, planned.to_take, 1});
-    const bool is_for_all = op.call.collective == TUTTI_ALLGATHERV;
-    size_t longest = 0;
-    for_others(team, op, [&](Rank other) {
-        const size_t goes = given_to(team, op, other).bytes;
-        const size_t comes = taken_from(team, op, other).bytes;
-        if (!is_offered(cells, goes)) {
-            cost.written_bytes = is_for_all ? goes : cost.written_bytes + goes;
-        }
-        cost.read_bytes += comes;
-        longest = std::max(longest, comes);
-    });
-    if (cost.written_bytes == 0 && !is_offered(cells, longest)) {
-        cost.first_bytes =
-            planned.to_take > 0 ? piece_bytes(team, planned.piece_bytes, longest) : longest;
-    }
-    if (!has_root(op.call.collective) || team.rank == op.call.root) {
-        cost.own_bytes = given_to(team, op, team.rank).bytes;
-    }
-    return cost;
 }
 
 }  // namespace tutti::node

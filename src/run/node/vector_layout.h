@@ -29,6 +29,17 @@ struct TakenBlock {
 GivenBlock given_to(const Team& team, const Op& op, Rank to);
 TakenBlock taken_from(const Team& team, const Op& op, Rank from);
 
+// Visits those of whom this rank has blocks, or for whom: the others, or the root.
+template <class Visit>
+void for_others(const Team& team, const Op& op, Visit visit) {
+    const Rank root = op.call.root;
+    const bool is_rooted = has_root(op.call.collective);
+    if (is_rooted && team.rank != root) return visit(root);
+    for (Rank rank = 0; rank < team.size; ++rank) {
+        if (rank != team.rank) visit(rank);
+    }
+}
+
 // A block of this rank for itself; no bytes: there is none, or it is in its place already.
 struct OwnBlock {
     std::byte* to = nullptr;

@@ -12,8 +12,8 @@
 
 namespace tutti::node {
 
-// More than a call has: blocks of 4 GiB, a line at a time, and others that were withdrawn. Counters
-// of 64 bits last for 2^37 such calls.
+// More than a call has: blocks of 4 GiB, a line at a time, and others that were withdrawn. Longer
+// ones may need more, and are refused at both ends. Counters of 64 bits last for 2^37 such calls.
 inline constexpr uint64_t kRoundsMax = 2 * kOfferedRound;
 
 // Before the cells of a call, which is planned. tells_places: they say where its rounds stand.

@@ -33,5 +33,20 @@ TEST(Cost, OfSomeRanksKnowsNoRounds) {
     EXPECT_EQ(cost.most.bytes_received, 0u);
 }
 
+// Whole rounds of messages count, so that nobody follows the 33 million of this one. Where the root
+// alone has many, others have few.
+TEST(Cost, FullRoundsCountAsSeveral) {
+    const topo::Placement placement = topo::Placement::blocks(4096, 4096);
+    const auto operations = [&](tutti_collective collective, const char* name) {
+        const sched::Shape shape{.collective = collective, .ranks = 4096, .bytes = 8};
+        return operations_about(*algo::find(collective, name), shape, placement, {});
+    };
+    EXPECT_GT(operations(TUTTI_ALLTOALL, "linear"), kOperationsMax);
+    EXPECT_GT(operations(TUTTI_ALLTOALLV, "linear"), kOperationsMax);
+    EXPECT_GT(operations(TUTTI_ALLTOALL, "bruck"), kOperationsMax);
+    EXPECT_LT(operations(TUTTI_GATHER, "direct"), kOperationsMax);
+    EXPECT_LT(operations(TUTTI_BCAST, "binomial"), kOperationsMax);
+}
+
 }  // namespace
 }  // namespace tutti::explain

@@ -99,6 +99,29 @@ TEST_F(NodeChoiceTest, AnswersDoNotKeepTheLengthsOfACall) {
     }
 }
 
+// A slot holds all blocks of a reduce_scatter, so their sum counts, as in the node level's own
+// choice.
+TEST_F(NodeChoiceTest, ShortBlocksBesideALongOneMayGoInASlot) {
+    shape_.collective = call_.collective = TUTTI_REDUCE_SCATTER;
+    shape_.bytes = call_.bytes = 800;
+    team_.slice.geometry.inline_max = node::kInlineBytesMax;
+    const auto choice = NodeChoice::create_silent(grounds(), kRanks);
+    const auto says = [&](uint64_t other) {
+        const std::vector<uint64_t> lengths = {800, other, 0, 8};
+        const std::vector<uint64_t> offsets = {0, 800, 800 + other, 800 + other};
+        const tutti_blocks blocks{lengths.data(), offsets.data(), nullptr, nullptr};
+        call_.blocks = &blocks;
+        shape_.lengths = {lengths.data(), kRanks, nullptr};
+        if (!choice->is_forced(TUTTI_REDUCE_SCATTER)) {
+            EXPECT_TRUE(choice->force(shape_, on_node(), "node:small"));
+        }
+        return static_cast<bool>(choice->says(shape_, on_node()));
+    };
+    EXPECT_TRUE(says(8));
+    EXPECT_FALSE(says(400)) << "the longest is as long, and the sum is not";
+    EXPECT_TRUE(says(8));
+}
+
 TEST_F(NodeChoiceTest, WhatIsRefusedChangesNothing) {
     const auto choice = NodeChoice::create_silent(grounds(), kRanks);
     for (const char* name : {"ring", "node:nothing", "nothing"}) {

@@ -82,6 +82,14 @@ TEST(Forced, SaysWhatIsWrong) {
     EXPECT_EQ(complaint(TUTTI_ALLTOALL, "bruck:fan_in=33"), "(accepted)");
     EXPECT_EQ(complaint(TUTTI_ALLTOALL, "bruck:fan_in=34"),
               "fan_in=34: alltoall bruck has at most 33");
+    EXPECT_EQ(complaint(TUTTI_ALLTOALL, "linear:fan_in=31"), "(accepted)");
+    EXPECT_EQ(complaint(TUTTI_ALLTOALLV, "linear:fan_in=32"),
+              "fan_in=32: alltoallv linear has at most 31");
+    EXPECT_EQ(complaint(TUTTI_REDUCE_SCATTER_BLOCK, "direct:fan_in=32"),
+              "fan_in=32: reduce_scatter_block direct has at most 31");
+    EXPECT_EQ(complaint(TUTTI_SCAN, "doubling:segment=16K,lanes=4"), "(accepted)");
+    EXPECT_EQ(complaint(TUTTI_SCAN, "doubling:leaders=2"),
+              "leaders: in scan doubling every rank is its own");
     EXPECT_EQ(complaint(TUTTI_BCAST, "multicast:segment=16K,lanes=4"), "(accepted)");
     EXPECT_EQ(complaint(TUTTI_BCAST, "multicast:segment=17K"),
               "segment=17408: bcast multicast has segments up to 16 KiB");

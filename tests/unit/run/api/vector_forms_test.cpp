@@ -188,8 +188,8 @@ Uneven draw_uneven(uint64_t seed) {
         static_cast<uint32_t>((one.root + 1 + prng.below(one.ranks - 1)) % one.ranks);
     one.from = one.form == TUTTI_GATHERV ? other : one.root;
     one.to = one.form == TUTTI_GATHERV ? one.root : other;
-    // Not a taker without a block from this giver: the giver would wait for room in its ring, and the
-    // taker for rounds that never come, and neither can tell.
+    // Not a taker without a block from this giver: the giver would wait for room in its ring, and
+    // the taker for rounds that never come, and neither can tell.
     while (one.given[one.from][one.to] == 0) {
         one.given[one.from][one.to] = kLengths[prng.below(std::size(kLengths))];
     }
@@ -320,6 +320,24 @@ TEST(VectorForms, BuffersLater) {
             EXPECT_EQ(blocks.recv[last + 1], 0);
         }
     });
+}
+
+// One member would send another one more than a ring has rounds for: all hear of it.
+TEST(VectorForms, ABlockThatIsTooLongEndsTheCallOfAll) {
+    constexpr uint32_t kRanks = 9;
+    for (const char* single : {"TUTTI_SINGLE_COPY=on", "TUTTI_SINGLE_COPY=off"}) {
+        const ContextPtr context = make_context({"TUTTI_CHUNK=1K", single});
+        run_crew(context.get(), kRanks, [&](uint32_t rank, tutti_team* team) {
+            Blocks blocks(kRanks, 8);
+            if (rank == 2) blocks.send_bytes[5] = uint64_t{1} << 40;
+            if (rank == 5) blocks.recv_bytes[2] = uint64_t{1} << 40;
+            const tutti_call call = blocks.call(TUTTI_ALLTOALLV);
+            EXPECT_EQ(tutti_run(team, &call), TUTTI_ERR_MEMORY);
+            const std::string why = tutti_team_message(team);
+            EXPECT_NE(why.find("a block takes more than 2^26 rounds"), std::string::npos) << why;
+            EXPECT_NE(why.find("TUTTI_CHUNK"), std::string::npos) << why;
+        });
+    }
 }
 
 TEST(VectorForms, MalformedCalls) {

@@ -97,7 +97,7 @@ uint64_t all_last(const Told& told) {
 // members find the same.
 void run_mixed(const Settings& settings, uint32_t ranks, uint64_t seed, int apart) {
     Prng random(seed);
-    const Limits limits{ranks, 256, 20'000, false, kAcrossHosts};
+    const Limits limits{ranks, 256, 20'000, false};
     Exchanges exchanges;
     std::vector<tutti_collective> kinds;
     for (int i = 0; i < 700; ++i) {

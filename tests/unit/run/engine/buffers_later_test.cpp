@@ -56,6 +56,25 @@ TEST_P(BuffersLater, ACallThatRunsHereIsChosenFirst) {
     });
 }
 
+// No exchange is right in place, which the caller says when it gives the buffers. The call waits
+// for better ones.
+TEST_P(BuffersLater, AnExchangeIsNotInPlace) {
+    const ContextPtr context = make_context({kRules, GetParam(), "TUTTI_MCAST=off"});
+    run_hosts(context.get(), kRanks, [](uint32_t rank, tutti_team* team) {
+        tutti_call call{};
+        call.collective = TUTTI_ALLTOALL;
+        call.bytes = sizeof(uint32_t);
+        call.buffers_later = 1;
+        ASSERT_EQ(tutti_run(team, &call), TUTTI_CHOSEN) << tutti_team_message(team);
+        std::vector<uint32_t> in(kRanks), out(kRanks, 99);
+        for (uint32_t to = 0; to < kRanks; ++to) in[to] = 10 * rank + to;
+        EXPECT_EQ(tutti_resume(team, TUTTI_IN_PLACE, out.data()), TUTTI_ERR_ARGUMENT);
+        EXPECT_EQ(out, std::vector<uint32_t>(kRanks, 99));
+        ASSERT_EQ(tutti_resume(team, in.data(), out.data()), TUTTI_OK) << tutti_team_message(team);
+        for (uint32_t from = 0; from < kRanks; ++from) EXPECT_EQ(out[from], 10 * from + rank);
+    });
+}
+
 // Not for one that is left to the host, which takes it as it is.
 TEST_P(BuffersLater, NotForTheHost) {
     const ContextPtr context = make_context(

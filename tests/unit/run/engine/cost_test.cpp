@@ -48,10 +48,9 @@ namespace tutti::test {
 namespace {
 
 // Each collective with a payload of each way of sending it.
-std::vector<std::unique_ptr<Exchange>> all_shapes(uint32_t ranks,
-                                                  int collectives = TUTTI_COLLECTIVE_COUNT) {
+std::vector<std::unique_ptr<Exchange>> all_shapes(uint32_t ranks) {
     std::vector<std::unique_ptr<Exchange>> exchanges;
-    for (int kind = 0; kind < collectives; ++kind) {
+    for (int kind = 0; kind < TUTTI_COLLECTIVE_COUNT; ++kind) {
         for (const size_t bytes : {size_t{0}, size_t{8}, size_t{1000}, size_t{100'000}}) {
             exchanges.push_back(std::make_unique<Exchange>(
                 Spec{static_cast<tutti_collective>(kind), 0, bytes, Fold::kSumU32, 1}, ranks));
@@ -173,7 +172,7 @@ algorithm = "host"
 // Across two hosts, the same.
 TEST(Cost, CallsAcrossHostsAllocateNothing) {
     if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer has its own malloc";
-    const auto exchanges = all_shapes(2, kAcrossHosts);
+    const auto exchanges = all_shapes(2);
     Wire* wire = Wire::create();
     run_processes(2, [&](Board& board, uint32_t rank) -> std::string {
         Wire::End end(*wire, rank);
@@ -216,8 +215,7 @@ bool forbid_system_calls(const std::vector<uint32_t>& allowed_too = {}) {
 }
 
 void no_system_calls(const std::vector<const char*>& settings, bool is_across) {
-    const auto exchanges =
-        all_shapes(2, is_across ? int{kAcrossHosts} : int{TUTTI_COLLECTIVE_COUNT});
+    const auto exchanges = all_shapes(2);
     Wire* wire = Wire::create();
     run_processes(2, [&](Board& board, uint32_t rank) -> std::string {
         Wire::End end(*wire, rank);

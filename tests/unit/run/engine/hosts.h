@@ -44,7 +44,7 @@ inline void run_hosts(tutti_context* context, uint32_t ranks, const HostsBody& b
 
 inline Exchanges draw_exchanges(Prng& prng, uint32_t ranks, uint32_t count) {
     // Algorithms across hosts may put the operands of a commutative operator in any order.
-    const Limits limits{ranks, std::max<size_t>(1024, 64 * ranks), 12'000, false, kAcrossHosts};
+    const Limits limits{ranks, std::max<size_t>(1024, 64 * ranks), 12'000, false};
     Exchanges exchanges;
     for (uint32_t i = 0; i < count; ++i) {
         exchanges.push_back(std::make_unique<Exchange>(draw_spec(prng, limits), ranks));

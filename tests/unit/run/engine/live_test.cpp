@@ -112,7 +112,7 @@ void expect_alike(const std::vector<Trace>& traces, uint64_t seed) {
 // The first is a barrier: others may all be gathers and scatters, which are not tuned.
 std::vector<Spec> draw_specs(uint32_t ranks, uint64_t seed) {
     Prng random(seed);
-    const Limits limits{ranks, 256, 8'000, false, kAcrossHosts};
+    const Limits limits{ranks, 256, 8'000, false};
     std::vector<Spec> specs{Spec{}};
     for (int i = 0; i < 3; ++i) specs.push_back(draw_spec(random, limits));
     return specs;

@@ -146,7 +146,7 @@ collective = "allreduce"
 multicast = true
 algorithm = "multicast"
 [[rule]]
-collective = "allgather"
+collective = ["allgather", "allgatherv"]
 multicast = true
 algorithm = "multicast"
 )";
@@ -172,7 +172,7 @@ const char* rules_of(uint64_t seed) { return seed / 2 % 2 == 0 ? kRules : kFollo
 void run_mixed(uint64_t seed, const Settings& settings) {
     Prng prng(seed);
     const auto ranks = static_cast<uint32_t>(2 + seed % 5);
-    const Limits limits{ranks, std::max<size_t>(1024, 64 * ranks), 40'000, false, kAcrossHosts};
+    const Limits limits{ranks, std::max<size_t>(1024, 64 * ranks), 40'000, false};
     std::vector<std::unique_ptr<Exchange>> exchanges;
     for (uint32_t i = 0; i < 30; ++i) {
         exchanges.push_back(std::make_unique<Exchange>(draw_spec(prng, limits), ranks));
@@ -587,7 +587,7 @@ TEST(Multicast, ItIsTriedAgainInVain) {
 void run_failing(uint64_t seed) {
     Prng prng(seed);
     const auto ranks = static_cast<uint32_t>(3 + seed % 3);
-    const Limits limits{ranks, std::max<size_t>(1024, 64 * ranks), 40'000, false, kAcrossHosts};
+    const Limits limits{ranks, std::max<size_t>(1024, 64 * ranks), 40'000, false};
     std::vector<std::unique_ptr<Exchange>> exchanges;
     for (uint32_t i = 0; i < 300; ++i) {
         exchanges.push_back(std::make_unique<Exchange>(draw_spec(prng, limits), ranks));
@@ -636,7 +636,7 @@ TEST(Multicast, RandomMixedWithFailures) {
 void run_short(uint64_t seed) {
     Prng prng(seed);
     constexpr uint32_t kRanks = 4;
-    const Limits limits{kRanks, 1024, 40'000, false, kAcrossHosts};
+    const Limits limits{kRanks, 1024, 40'000, false};
     const std::string faults = "TUTTI_FAULTS=fail:" + std::to_string(70 + prng.below(130)) +
                                (seed % 2 == 0 ? ",drop:0.02" : "");
     const Settings settings{kOn,

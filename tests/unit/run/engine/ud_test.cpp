@@ -373,9 +373,9 @@ TEST(UdMulticast, WithoutUdpEitherBothReasonsAreSaid) {
 
 // Whatever has an algorithm by multicast runs by it, over ports that lose, double and overtake.
 TEST(UdMulticast, CallsAreRight) {
-    constexpr const char* kByMulticast[] = {"TUTTI_BARRIER=gather_multicast",
-                                            "TUTTI_BCAST=multicast", "TUTTI_ALLGATHER=multicast",
-                                            "TUTTI_ALLREDUCE=gather_multicast"};
+    constexpr const char* kByMulticast[] = {
+        "TUTTI_BARRIER=gather_multicast", "TUTTI_BCAST=multicast", "TUTTI_ALLGATHER=multicast",
+        "TUTTI_ALLGATHERV=multicast", "TUTTI_ALLREDUCE=gather_multicast"};
     const Seeds seeds = Seeds::wanted(6);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         Prng prng(seed);
@@ -385,7 +385,7 @@ TEST(UdMulticast, CallsAreRight) {
         rules.loss_ppm = rules.dup_ppm = static_cast<uint32_t>(seed % 3 * 10'000);
         rules.overtakers_max = static_cast<uint32_t>(seed % 3);
         const auto ranks = static_cast<uint32_t>(2 + seed % 5);
-        const Limits limits{ranks, std::max<size_t>(1024, 64 * ranks), 40'000, false, kAcrossHosts};
+        const Limits limits{ranks, std::max<size_t>(1024, 64 * ranks), 40'000, false};
         std::vector<std::unique_ptr<Exchange>> exchanges;
         for (uint32_t i = 0; i < 30; ++i) {
             exchanges.push_back(std::make_unique<Exchange>(draw_spec(prng, limits), ranks));

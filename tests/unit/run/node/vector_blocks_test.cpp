@@ -219,6 +219,21 @@ class Members {
     std::vector<Op> ops_;
 };
 
+// Two ranks have so long a block for each other, cut into lines, that no counter has room for its
+// rounds. Nothing of it is touched.
+TEST(VectorBlocks, OfTooManyRoundsAreRefusedAtBothEnds) {
+    constexpr size_t kTooLong = size_t{1} << 40;
+    Members members(9);
+    members.exchange(0, 1, kTooLong, kTooLong);
+    members.exchange(2, 3, 8, 8);
+    for (Rank rank = 0; rank < 4; ++rank) members.start(rank);
+    EXPECT_EQ(members.step(0), Step::kFailed);
+    EXPECT_EQ(members.step(1), Step::kFailed);
+    EXPECT_EQ(members.step(1), Step::kFailed) << "and stay so";
+    EXPECT_EQ(members.run(2), Step::kDone);
+    EXPECT_EQ(members.run(3), Step::kDone);
+}
+
 // A giver of short blocks may be as far ahead as in other calls; one that gives nothing has no
 // limit.
 TEST(VectorBlocks, GiversRunAhead) {
