@@ -35,7 +35,9 @@ std::string_view plan_obstacle(const Algorithm& algorithm, const Shape& shape,
     return layout.algorithm->obstacle(layout.inner(layout.bytes_of(layout.lanes - 1)));
 }
 
-bool has_leaders(tutti_collective collective) { return has_node_level(node_layout(collective)); }
+bool has_leaders(tutti_collective collective) {
+    return has_node_level(node_layout(collective)) && !is_prefix(collective);
+}
 
 uint64_t plan_sorted_bytes(const Algorithm& algorithm, const Shape& shape,
                            const Placement& placement, const Tuning& tuning) {

@@ -150,7 +150,9 @@ Fault tuning_fault(tutti_collective collective, std::string_view algorithm,
     }
     const bool has_leaders = algo::has_leaders(collective) && (one == nullptr || !one->is_flat);
     if (tuning.leaders != 0 && !has_leaders) {
-        return "leaders: in " + word + " " + std::string(algorithm) + " every rank is its own";
+        const bool is_last = is_prefix(collective);
+        return "leaders: in " + word + " " + std::string(algorithm) +
+               (is_last ? " the last rank of a host leads" : " every rank is its own");
     }
     return std::nullopt;
 }

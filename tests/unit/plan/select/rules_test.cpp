@@ -89,7 +89,7 @@ TEST(Forced, SaysWhatIsWrong) {
               "fan_in=32: reduce_scatter_block direct has at most 31");
     EXPECT_EQ(complaint(TUTTI_SCAN, "doubling:segment=16K,lanes=4"), "(accepted)");
     EXPECT_EQ(complaint(TUTTI_SCAN, "doubling:leaders=2"),
-              "leaders: in scan doubling every rank is its own");
+              "leaders: in scan doubling the last rank of a host leads");
     EXPECT_EQ(complaint(TUTTI_BCAST, "multicast:segment=16K,lanes=4"), "(accepted)");
     EXPECT_EQ(complaint(TUTTI_BCAST, "multicast:segment=17K"),
               "segment=17408: bcast multicast has segments up to 16 KiB");
