@@ -50,8 +50,10 @@ void Explorer::collect_memory() {
                                                  std::as_writable_bytes(std::span(locals_))};
     for (uint32_t rank = 0; rank < team_.ranks; ++rank) {
         for (node::Team& team : teams_[rank]) {
-            // Of the scratch memory, folding's part lives within a step only.
+            // Of the scratch memory, folding's part lives within a step only, but for what a scan
+            // has folded so far.
             regions.emplace_back(node::payload_space(team), 2 * node::kInlineBytesMax);
+            regions.emplace_back(node::fold_space(team), node::kInlineBytesMax);
             regions.emplace_back(std::as_writable_bytes(std::span(team.single_copy.by_ring)));
             regions.emplace_back(std::as_writable_bytes(std::span(&team.block_ring, 1)));
             if (!team.lean.pool) continue;

@@ -441,10 +441,11 @@ Spec draw_call(const Plan& plan, Prng& prng) {
     return spec;
 }
 
-void run_seeds(Seeds seeds, uint32_t ranks_max, Peers peers) {
+void run_seeds(Seeds seeds, uint32_t ranks_max, Peers peers, bool is_lean = false) {
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         Prng prng(seed);
-        const Plan plan = draw_plan(prng, ranks_max, peers);
+        Plan plan = draw_plan(prng, ranks_max, peers);
+        if (is_lean) plan.team.lean = simulate::SimLean{.teams = 3, .places = node::kChunksOut};
         const std::string wrong =
             run_drawn(plan.team, plan.calls, seed, [&] { return draw_call(plan, prng); });
         ASSERT_EQ(wrong, "") << plan.team.ranks << " ranks, chunks of " << plan.team.chunk_bytes
@@ -457,6 +458,12 @@ TEST(SingleCopy, RandomMixedManyRanks) { run_seeds(Seeds::wanted(20), 48, all_re
 TEST(SingleCopy, ReadersThatCannot) {
     run_seeds(Seeds::wanted(300), 6, rank_0_cannot_read);
     run_seeds(Seeds::wanted(300), 6, rank_1_cannot_read);
+}
+// What goes through a pool after all stays there until it is read, whichever team needs places.
+TEST(SingleCopy, ReadersOfLeanTeamsThatCannot) {
+    run_seeds(Seeds::wanted(300), 6, rank_0_cannot_read, true);
+    run_seeds(Seeds::wanted(300), 6, rank_1_cannot_read, true);
+    run_seeds(Seeds::wanted(100), 6, all_read, true);
 }
 TEST(SingleCopy, ReadsThatFailNowAndThen) { run_seeds(Seeds::wanted(500), 6, reads_fail); }
 

@@ -114,6 +114,9 @@ struct RingCall {
     uint64_t first = 0;    // the place of its first round
     uint64_t early = 0;    // rounds before those of offered blocks
     uint64_t written = 0;  // rounds
+    // The place of a round is its number, as in other calls. (No bool: states of the memory are
+    // compared in tests.)
+    uint64_t is_by_number = 0;
 };
 struct BlockRing {
     RingCall before, now;

@@ -224,7 +224,7 @@ bool take_short(const Team& team, Op& op, const BlockCells& cells) {
 // ---- long blocks -------------------------------------------------------------------------------
 
 void write_round(Team& team, Op& op, const BlockCells& cells) {
-    std::byte* const chunk = next_chunk(team);
+    std::byte* const chunk = next_chunk(team, op);
     const auto write = [&](std::byte* to, const GivenBlock& block) {
         const BlockPiece piece = piece_in(team, op, cells, block.bytes, op.posted);
         if (piece.bytes == 0) return;

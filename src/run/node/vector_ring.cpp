@@ -17,25 +17,26 @@ bool follows(const BlockRing& ring) {
 
 }  // namespace
 
+// The pool of a lean team finds places by their numbers. So do the calls after one that takes less
+// of the bases: they wait for as little.
 void enter_ring(Team& team, const Op& op, bool tells_places) {
     BlockRing& ring = team.block_ring;
-    ring.before = ring.now;
-    ring.now = {op.number, op.chunks, op.chunks, op.rounds, 0};
-    // The pool of a lean team finds places by their numbers. So do the calls after one that takes
-    // less of the bases: they wait for as little.
     const bool may_go_on =
         tells_places && !team.slice.geometry.is_lean && op.chunks_used == kRoundsMax;
+    ring.before = ring.now;
+    ring.now = {op.number, op.chunks, op.chunks, op.rounds, 0, may_go_on ? 0u : 1u};
     if (may_go_on && follows(ring)) ring.now.first = ring.before.first + ring.before.written;
 }
 
 uint64_t ring_place(const Team& team, bool is_offered) {
     const RingCall& now = team.block_ring.now;
-    return now.first + (is_offered ? now.early : 0);
+    return now.first + (is_offered ? (now.is_by_number != 0 ? kOfferedRound : now.early) : 0);
 }
 
 // The calls before the last one are not remembered: all have read them when all have begun it.
 bool may_write_round(Team& team, Op& op) {
     const BlockRing& ring = team.block_ring;
+    if (ring.now.is_by_number != 0) return may_post(team, op);
     const uint64_t place = ring.now.first + ring.now.written;
     const uint64_t count = team.slice.geometry.chunk_count;
     const Rank reader = only_reader(team, op);
@@ -51,12 +52,14 @@ bool may_write_round(Team& team, Op& op) {
         may_write = all_consumed(
             team, is_of_before ? consumed_past(ring.before, place - count) : ring.before.base);
     }
-    return may_write && (op.posted > 0 || may_note(team, op)) && has_place(team, op, place, reader);
+    return may_write && (op.posted > 0 || may_note(team, op));
 }
 
-std::byte* next_chunk(Team& team) {
+std::byte* next_chunk(Team& team, const Op& op) {
     RingCall& now = team.block_ring.now;
-    return team.slice.chunk(team.rank, now.first + now.written++);
+    const uint64_t place = now.is_by_number != 0 ? op.chunks + op.posted : now.first + now.written;
+    ++now.written;
+    return team.slice.chunk(team.rank, place);
 }
 
 }  // namespace tutti::node

@@ -24,6 +24,6 @@ uint64_t ring_place(const Team& team, bool is_offered);
 // Whether the next round may be written there.
 bool may_write_round(Team& team, Op& op);
 // Where it is to be written; counts it.
-std::byte* next_chunk(Team& team);
+std::byte* next_chunk(Team& team, const Op& op);
 
 }  // namespace tutti::node
