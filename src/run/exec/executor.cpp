@@ -267,7 +267,8 @@ bool Executor::State::step_node() {
         const Step step = node.step();
         if (step == Step::kBlocked) return has_moved;
         has_moved = true;
-        if (step == Step::kAdvanced) return true;
+        if (step == Step::kFailed) call.fail("a block takes too many rounds in the node's memory");
+        if (step != Step::kDone) return true;
         complete(node.last());
     }
 }
