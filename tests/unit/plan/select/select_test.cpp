@@ -444,8 +444,6 @@ TEST_F(Choosing, AlltoallOfRanksThatAreDealtToHosts) {
     }
 }
 
-// Only pairs of ranks know them: a shape may have some for a simulation, and a rule may ask for
-// some.
 // Short blocks and, of an allgatherv, long ones are for leaders; in between a leader would gather
 // or fold before the first message. Ranks that are dealt to hosts would send everything over each
 // link.
@@ -469,8 +467,11 @@ TEST_F(Choosing, LeadersHaveBlocksOfDifferentLengths) {
     hosts_ = 4;
     expect(TUTTI_ALLGATHERV, 1024, "pipelined_ring", false);
     expect(TUTTI_REDUCE_SCATTER, 1024, "direct", false);
+    expect(TUTTI_REDUCE_SCATTER, 64 << 10, "ring", true);
 }
 
+// Only pairs of ranks know them: a shape may have some for a simulation, and a rule may ask for
+// some.
 TEST_F(Choosing, LengthsThatOnlyPairsKnowChooseNothing) {
     rules_ = rules_of(
         "[[rule]]\ncollective = [\"gatherv\", \"scatterv\", \"alltoallv\", \"alltoallw\"]\n"
