@@ -297,9 +297,10 @@ def expect_nothing_left(outcome, loses=False):
     assert numbers["shared"][1] <= numbers["shared"][0], str(outcome)
     assert numbers["maps"][1] <= numbers["maps"][0] + 4, str(outcome)
     assert numbers["files"][1] == numbers["files"][0], str(outcome)
-    # 900 communicators at one page each would already be 3600.
-    what, most = ("data", 3000) if loses else ("kilobytes", 1024)
-    assert numbers[what][1] - numbers[what][0] < most, str(outcome)
+    # 900 communicators at one page each would already be 3600. The heap of Intel MPI grows by 2 MB
+    # at a time, in some runs once between the two looks.
+    what = "data" if loses else "kilobytes"
+    assert numbers[what][1] - numbers[what][0] < 3000, str(outcome)
 
 
 def expect_return(outcome):
