@@ -777,12 +777,14 @@ TEST(Verbs, AFailedTeamKeepsNoMemoryOnceItIsFreed) {
 // Freed teams go once both ends have said that they send no more; nothing is left behind.
 TEST(Verbs, FreedTeamsLeaveNothing) {
     Cluster cluster(4, {kOn, "TUTTI_HOSTS=2"});
+    std::barrier all_done(4);  // as in Cluster::run(): no note is left unread
     run_threads(4, [&](uint32_t rank) {
         for (int i = 0; i < 20; ++i) {
             const TeamPtr team = cluster.make(rank);
             ASSERT_TRUE(team);
             std::vector<uint32_t> values(2000, 1);
             ASSERT_EQ(add_up(team.get(), values), TUTTI_OK) << tutti_team_message(team.get());
+            all_done.arrive_and_wait();
         }
     });
     EXPECT_EQ(cluster.network.made(), 80);
