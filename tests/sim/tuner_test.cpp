@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Teams that measure themselves in virtual time, on machines made up here: all ranks come to the
 // same tuning, whoever is late, and it is the one that the machine asks for.
-#include "run/node/offer.h"
 #include "run/node/tuner.h"
 
 #include <gtest/gtest.h>
@@ -603,7 +602,8 @@ TEST(Tuner, AScattersRootDecidesAlone) {
     }
 }
 
-// Nobody knows all lengths of such a call, so the others follow whoever gives long blocks.
+// No rank knows all lengths of such a call. So the giver of a long block decides how it travels,
+// and its takers find that out.
 TEST(Tuner, EachGiverOfAVectorFormDecidesAlone) {
     for (const auto collective :
          {TUTTI_GATHERV, TUTTI_SCATTERV, TUTTI_ALLGATHERV, TUTTI_ALLTOALLV}) {
@@ -623,7 +623,8 @@ TEST(Tuner, EachGiverOfAVectorFormDecidesAlone) {
             };
             for (uint32_t i = 0; i < calls; ++i) {
                 const uint32_t root = collective == TUTTI_SCATTERV ? kGiver : 0;
-                ASSERT_EQ(run_call(crew, {collective, root, 100'000, Fold::kXorU64, seed}, here), "");
+                ASSERT_EQ(run_call(crew, {collective, root, 100'000, Fold::kXorU64, seed}, here),
+                          "");
             }
             crew.check_agreement();
         };

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/prng.h"
 #include "run/exec/executor.h"
 #include "run/node/kernels/kernels.h"
 
@@ -368,6 +369,22 @@ struct OrderedOp {
 template <class T>
 std::byte* bytes_of(std::vector<T>& values) {
     return reinterpret_cast<std::byte*>(values.data());
+}
+
+// Steps the executors of one call in a drawn order. False where one fails, or nothing moves.
+template <class Member>
+bool drive(const std::vector<std::unique_ptr<Member>>& members, Prng& prng) {
+    std::vector<Member*> running;
+    for (const auto& member : members) running.push_back(member.get());
+    for (uint64_t idle = 0; !running.empty();) {
+        const size_t i = prng.below(running.size());
+        const Step step = running[i]->executor.step();
+        if (step == Step::kFailed) return false;
+        if (step == Step::kDone) running.erase(running.begin() + static_cast<ptrdiff_t>(i));
+        idle = step == Step::kBlocked ? idle + 1 : 0;
+        if (idle > 2000 * members.size()) return false;
+    }
+    return true;
 }
 
 }  // namespace tutti::test

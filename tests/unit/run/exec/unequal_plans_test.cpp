@@ -109,7 +109,7 @@ class Team {
                                   {reinterpret_cast<const std::byte*>(member.in),
                                    bytes_of(member.output), sum_u32()});
         }
-        if (!drive(prng)) return "it does not end";
+        if (!drive(members_, prng)) return "it does not end";
         for (uint32_t rank = 0; rank < members_.size(); ++rank) {
             const std::string wrong = check(rank);
             if (!wrong.empty()) return "rank " + std::to_string(rank) + ": " + wrong;
@@ -134,20 +134,6 @@ class Team {
         uint32_t* const own = member.output.data() + before(rank);
         std::ranges::copy(member.input, own);
         member.in = own;
-    }
-
-    bool drive(Prng& prng) {
-        std::vector<Member*> running;
-        for (const auto& member : members_) running.push_back(member.get());
-        for (uint64_t idle = 0; !running.empty();) {
-            const size_t i = prng.below(running.size());
-            const Step step = running[i]->executor.step();
-            if (step == Step::kFailed) return false;
-            if (step == Step::kDone) running.erase(running.begin() + static_cast<ptrdiff_t>(i));
-            idle = step == Step::kBlocked ? idle + 1 : 0;
-            if (idle > 2000 * members_.size()) return false;
-        }
-        return true;
     }
 
     [[nodiscard]] std::string check(uint32_t rank) const {

@@ -65,7 +65,7 @@ class VectorTeam {
             member.program->set_blocks(blocks.of(rank));
             member.executor.start(*member.program, number_, arguments);
         }
-        if (!drive(prng)) return "it does not end";
+        if (!drive(members_, prng)) return "it does not end";
         for (uint32_t rank = 0; rank < members_.size(); ++rank) {
             const std::string wrong = check(rank, blocks, is_in_place);
             if (!wrong.empty()) return "rank " + std::to_string(rank) + ": " + wrong;
@@ -91,20 +91,6 @@ class VectorTeam {
                 member.in[one.offset + i] = data_byte(one.data + i);
             }
         }
-    }
-
-    bool drive(Prng& prng) {
-        std::vector<Member*> running;
-        for (const auto& member : members_) running.push_back(member.get());
-        for (uint64_t idle = 0; !running.empty();) {
-            const size_t i = prng.below(running.size());
-            const Step step = running[i]->executor.step();
-            if (step == Step::kFailed) return false;
-            if (step == Step::kDone) running.erase(running.begin() + static_cast<ptrdiff_t>(i));
-            idle = step == Step::kBlocked ? idle + 1 : 0;
-            if (idle > 2000 * members_.size()) return false;
-        }
-        return true;
     }
 
     [[nodiscard]] std::string check(uint32_t rank, const PairBlocks& blocks,
