@@ -24,9 +24,9 @@
 // lanes in flight, the W first lanes' opening operations, then by turns a lane's closing ones and
 // the opening ones of the lane that takes its slot. Some calls run without the node level (flat):
 // scans and non-commutative operators over nodes whose ranks are not consecutive; over such nodes
-// gather, scatter, allgather and reduce_scatter, of blocks alike or not, beyond kPackedBytesMax, and
-// each alltoall; alltoall where all blocks of a node's ranks are beyond it; and algorithms that ask
-// for it.
+// gather, scatter, allgather and reduce_scatter, of blocks alike or not, beyond kPackedBytesMax,
+// and each alltoall; alltoall where all blocks of a node's ranks are beyond it; and algorithms that
+// ask for it.
 //
 // Where the placement knows the switches, nodes take part in the order of a walk through them
 // (base/topo/switch_order.h): rings and chains pass each link once each way, trees are cut between

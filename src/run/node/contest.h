@@ -5,8 +5,8 @@
 // Rings or single copy: what is measured when a team is made (meter.h) moves data that was just
 // written, of 256 KiB at most. A program may send the same data again, or more than a cache holds,
 // and then the other way may be faster. Members count these calls alike and hear the same times, so
-// all go the same way. Of gathers, scatters and vector forms each giver counts its own and hears its
-// own times. The others need not know of its contests.
+// all go the same way. Of gathers, scatters and vector forms each giver counts its own and hears
+// its own times. The others need not know of its contests.
 //
 // Results written into the caches or past them: each member counts its own calls and hears its own
 // times. A result that the caches can hold is better written into them. How much they hold is not

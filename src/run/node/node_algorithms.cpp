@@ -259,7 +259,8 @@ void pass(Team& team, const Call& call) {
 
 const char* algorithm_name(const Team& team, const Call& call) { return choose(team, call).name; }
 const char* algorithm_name(const Op& op) {
-    return chose_ring(op) ? row_of(op.call.collective).large->name : op.step ? running(op).name : "none";
+    if (chose_ring(op)) return row_of(op.call.collective).large->name;
+    return op.step ? running(op).name : "none";
 }
 
 const Algorithm& chosen(const Team& team, const Call& call) { return choose(team, call); }

@@ -42,7 +42,8 @@ bool Tuner::enter_result(Team& team, const Call& call, bool tuned) {
 namespace {
 // Whether this rank copies what others have written into a result of its own, piece by piece.
 // Reductions and scatters do, too, or not: which, is not the same in all calls of a size. Nor is it
-// of a gather, whose root times its own calls alone and finds no difference where it reads in place.
+// of a gather, whose root times its own calls alone and finds no difference where it reads in
+// place.
 bool places_result(const Team& team, const Op& op) {
     if (op.call.collective == TUTTI_GATHER) return team.rank == op.call.root;
     if (op.step == single_move) return false;

@@ -85,13 +85,13 @@ class Tuner {
     [[nodiscard]] bool may_try(const Team& team) const {
         return may_choose_ && team.single_copy.peers && team.tuning.has_cores;
     }
-    // The call itself: whether as a single copy. tuned: what the tuning says. Of a gather or scatter
-    // the givers alone ask.
+    // The call itself: whether as a single copy. tuned: what the tuning says. Of a gather or
+    // scatter the givers alone ask.
     bool enter(Team& team, const Call& call, bool tuned);
     // The same of a call whose result may go past this rank's caches: whether it does.
     bool enter_result(Team& team, const Call& call, bool tuned);
-    // Of the blocks that this rank gives in a vector form, so many bytes together: whether the others
-    // read them in place. They follow, as in a scatter.
+    // Of the blocks that this rank gives in a vector form, so many bytes together: whether the
+    // others read them in place. They follow, as in a scatter.
     bool enter_blocks(Team& team, const Call& call, uint64_t bytes, bool tuned);
     void end_timed() { (contest_.is_timed() ? contest_ : caches_).ended(clock_.now_ns()); }
     [[nodiscard]] bool prefers_single(const Team& team, const Call& call, bool tuned) const {
