@@ -119,9 +119,9 @@ struct Slot {
     const std::atomic<uint64_t>* spare_word = nullptr;  // SpareWord::last of the writer
 };
 
-// The flag of the last call in which a rank wrote spare lines, stored before the first of them;
-// relaxed, a hint. A reader that waits for a slot looks at this one line, not at the spare lines,
-// which are others in each call.
+// The flag of a call up to which a rank may have written spare lines, stored before these; relaxed,
+// a hint. A reader that waits for a slot looks at this one line, not at the spare lines, which are
+// others in each call.
 struct alignas(kControlStride) SpareWord {
     std::atomic<uint64_t> last{0};
 };
