@@ -7,7 +7,7 @@
 
 namespace tutti::mpi {
 
-RankBlocks::~RankBlocks() {
+void RankBlocks::destroy_buffers() {
     for (uint32_t i = 0; i < made_; ++i) buffers_[i].~TypedBuffer();
 }
 

@@ -19,7 +19,9 @@ namespace tutti::mpi {
 class RankBlocks {
   public:
     explicit RankBlocks(CommState& state) : arrays_(state.scratch), room_(state.scratch) {}
-    ~RankBlocks();
+    ~RankBlocks() {
+        if (made_ > 0) destroy_buffers();
+    }
     RankBlocks(const RankBlocks&) = delete;
     RankBlocks& operator=(const RankBlocks&) = delete;
 
@@ -78,6 +80,7 @@ class RankBlocks {
     bool set_alike();
     bool set_typed();
     TypedBuffer* make_room();
+    void destroy_buffers();
     void set_base(intptr_t address, int64_t lowest);
     [[nodiscard]] std::byte* place(uint32_t block) const { return base_ + offsets_[block]; }
     [[nodiscard]] abi::Datatype type_of(uint32_t block) const {

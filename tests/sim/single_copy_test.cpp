@@ -418,6 +418,10 @@ Plan draw_plan(Prng& prng, uint32_t ranks_max, Peers peers) {
     plan.team.tuning.pieces.bytes_min = 64;
     plan.team.patience_polls = prng.below(3) == 0 ? UINT64_MAX : prng.below(6);
     if (prng.below(2) == 0) plan.team.tuning.single_one_way = 4096;
+    if (prng.below(4) == 0) {
+        plan.team.tuning.single_all_ways = node::kNever;
+        plan.team.tuning.single_once = 2048;
+    }
     if (prng.below(3) == 0) plan.team.layout = random_tree(prng, ranks);
     if (prng.below(2) == 0) plan.team.tuning.readers_max = static_cast<uint32_t>(1 + prng.below(3));
     plan.limits = {.ranks = ranks,

@@ -186,7 +186,7 @@ Result<Done> NodeMaker::learn() {
         context_.findings().keep_facts(set_hash(members_), facts);
         return Report{};
     });
-    part_.source.has_measured = true;
+    part_.source.has_measured = facts.is_tried;
     finder_.reset();
     // Nobody reads what another one clears, or writes what it then does.
     if (auto ended = circle_.agree(mine_); !ended) return ended;
@@ -216,8 +216,8 @@ void NodeMaker::prepare(node::Team& node, uint32_t track) {
         // Its slots end sooner, but what is measured or wanted of single copy is of more than that.
         constexpr uint64_t kLeast = node::kInlineBytesMax + 1;
         node::Tuning& tuning = node.tuning;
-        for (uint64_t* from :
-             {&tuning.single_one_way, &tuning.single_all_ways, &tuning.single_scatter}) {
+        for (uint64_t* from : {&tuning.single_one_way, &tuning.single_all_ways,
+                               &tuning.single_scatter, &tuning.single_once}) {
             *from = std::max<uint64_t>(*from, kLeast);
         }
     }

@@ -119,6 +119,12 @@ struct FactFinder::Place {
     uint64_t token = 0;
 };
 
+// Whom this rank cannot read, and what it has measured by itself.
+struct FactFinder::Verdict {
+    node::Denial denial;
+    node::Times once;
+};
+
 FactFinder::FactFinder(engine::Context& context, const node::Team& team,
                        std::span<const NodeMember> members, bool is_crowded)
     : context_(context),
@@ -133,7 +139,10 @@ FactFinder::FactFinder(engine::Context& context, const node::Team& team,
     team_.layout = team.layout;
     node::prepare(team_);
     const Settings& settings = context.settings();
-    if (is_crowded) return;
+    if (is_crowded) {
+        if (obstacle_.empty()) once_.emplace();
+        return;
+    }
     map_rings(team_);
     meter_.emplace(context.clock(), default_tuning(settings, team.size),
                    tuning_limits(settings, true, team_));
@@ -146,22 +155,25 @@ void FactFinder::try_reading(NodeFacts& facts) {
     if (context_.settings().node.single_copy == SingleCopyChoice::kAllow) arena::allow_readers();
     const uint64_t token = arena::random_token();
     exchange(context_, team_, Place{reinterpret_cast<uint64_t>(&token), token}, places_);
-    node::Denial mine;
-    for (uint32_t rank = 0; rank < team_.size && mine.failure == 0; ++rank) {
+    Verdict mine;
+    for (uint32_t rank = 0; rank < team_.size && mine.denial.failure == 0; ++rank) {
         uint64_t read = 0;
         auto* out = reinterpret_cast<std::byte*>(&read);
         if (!memory_->read(rank, out, places_[rank].address, sizeof(read))) {
-            mine = {by_process_->failure(), team_.rank, rank};
+            mine.denial = {by_process_->failure(), team_.rank, rank};
         } else if (read != places_[rank].token) {
-            mine = {EFAULT, team_.rank, rank};
+            mine.denial = {EFAULT, team_.rank, rank};
         }
     }
+    if (once_) mine.once = once_->measure(*memory_, team_.rank, context_.clock());
     exchange(context_, team_, mine, verdicts_);
-    for (const node::Denial& verdict : verdicts_) {
-        if (verdict.failure == 0) continue;
-        forbid_reading(facts, verdict, context_.settings());
+    for (const Verdict& verdict : verdicts_) {
+        if (verdict.denial.failure == 0) continue;
+        forbid_reading(facts, verdict.denial, context_.settings());
         return;
     }
+    facts.figures.once = verdicts_[0].once;
+    for (const Verdict& verdict : verdicts_) node::take_most(facts.figures.once, verdict.once);
     facts.can_read = true;
     team_.single_copy.peers = memory_;
 }
@@ -183,7 +195,7 @@ NodeFacts FactFinder::run() {
 }
 
 bool wants_facts(const Settings& settings, bool is_crowded) {
-    return !is_crowded || settings.node.single_copy == SingleCopyChoice::kOn;
+    return !is_crowded || settings.node.single_copy != SingleCopyChoice::kOff;
 }
 
 node::Tuning tuning_of(const NodeFacts& facts, const Settings& settings, uint32_t ranks) {

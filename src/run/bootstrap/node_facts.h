@@ -15,6 +15,7 @@
 #include "run/engine/context.h"
 #include "run/node/meter.h"
 #include "run/node/node_team.h"
+#include "run/node/read_once.h"
 #include "run/node/tuning.h"
 
 namespace tutti::bootstrap {
@@ -23,7 +24,7 @@ namespace tutti::bootstrap {
 class FactFinder {
   public:
     // Allocates all that run() cannot do without. team: of which this one takes place, layout and
-    // memory; is_crowded: ranks share processors, and nothing is measured. Both outlive this.
+    // memory; is_crowded: ranks share processors, and each measures by itself. Both outlive this.
     FactFinder(engine::Context& context, const node::Team& team,
                std::span<const NodeMember> members, bool is_crowded);
     ~FactFinder();
@@ -35,6 +36,7 @@ class FactFinder {
 
   private:
     struct Place;
+    struct Verdict;
     void try_reading(engine::NodeFacts& facts);
 
     engine::Context& context_;
@@ -43,8 +45,9 @@ class FactFinder {
     std::shared_ptr<node::PeerMemory> memory_;
     std::string obstacle_;  // to all reading; empty: it is tried
     std::vector<Place> places_;
-    std::vector<node::Denial> verdicts_;  // what each has come to
+    std::vector<Verdict> verdicts_;  // what each has come to
     std::optional<node::Meter> meter_;
+    std::optional<node::ReadOnce> once_;  // in place of the meter, where ranks share processors
 };
 
 // Whether there may be anything to find out.

@@ -149,6 +149,7 @@ Disagreement find_disagreement(const Team& team, const Op& op) {
         const bool is_of_this = theirs.number == mine.number || team.bases.whole != 0;
         return {op.rival, word != 0 && is_of_this && !(theirs == mine), theirs};
     }
+    if (lacks_block(team, op)) return {op.awaited, false, mine, true};
     return {};
 }
 

@@ -215,28 +215,28 @@ Cost cost_of(const Team& team, const Call& call, const Algorithm& algorithm) {
 Cost cost_of(const Team& team, const Call& call) { return cost_of(team, call, chosen(team, call)); }
 
 Cost blocks_cost(const Team& team, const Op& op) {
-    const BlockCells cells = cells_of(team, op);
     Op planned = op;
-    plan_blocks(team, planned);
+    BlockTable table;
+    plan_table(team, planned, table);
     Cost cost;
     cost.rounds = std::max<uint64_t>({planned.rounds, planned.to_take, 1});
     const bool is_for_all = op.call.collective == TUTTI_ALLGATHERV;
     size_t longest = 0;
     for_others(team, op, [&](Rank other) {
-        const size_t goes = given_to(team, op, other).bytes;
-        const size_t comes = taken_from(team, op, other).bytes;
-        if (!is_offered(cells, goes)) {
+        const size_t goes = table.given.of(other).bytes;
+        const size_t comes = table.taken.of(other).bytes;
+        if (!is_offered(table.cells, goes)) {
             cost.written_bytes = is_for_all ? goes : cost.written_bytes + goes;
         }
         cost.read_bytes += comes;
         longest = std::max(longest, comes);
     });
-    if (cost.written_bytes == 0 && !is_offered(cells, longest)) {
+    if (cost.written_bytes == 0 && !is_offered(table.cells, longest)) {
         cost.first_bytes =
             planned.to_take > 0 ? piece_bytes(team, planned.piece_bytes, longest) : longest;
     }
     if (!has_root(op.call.collective) || team.rank == op.call.root) {
-        cost.own_bytes = given_to(team, op, team.rank).bytes;
+        cost.own_bytes = table.given.of(team.rank).bytes;
     }
     return cost;
 }

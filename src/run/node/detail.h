@@ -140,6 +140,7 @@ Step tree_bcast(Team& team, Op& op);
 inline uint64_t single_from(const Tuning& tuning, tutti_collective collective) {
     const bool is_scatter = collective == TUTTI_SCATTER || collective == TUTTI_SCATTERV;
     if (is_scatter) return tuning.single_scatter;
+    if (is_between_all(collective)) return std::min(tuning.single_all_ways, tuning.single_once);
     return awaits_all(collective) ? tuning.single_all_ways : tuning.single_one_way;
 }
 
@@ -187,6 +188,14 @@ inline uint64_t chunks_ahead(const Team& team) {
 // Of a vector form: blocks that were offered to be read in place, and cannot be, go through the
 // ring in rounds from this one on, more than others take (vector_blocks.cpp).
 inline constexpr uint64_t kOfferedRound = uint64_t{1} << 26;
+
+// Where each rank reads from all: rounds that it may write ahead of those it has read. One, so that
+// the copying goes on while a neighbour is a little late. Where ranks share processors all that the
+// ring holds, since each takes a turn of all. A pool would lack places for a round that all await.
+inline uint64_t rounds_ahead(const Team& team) {
+    const Geometry& geometry = team.slice.geometry;
+    return team.tuning.has_cores || geometry.is_lean ? 1 : geometry.chunk_count;
+}
 
 // The first chunk_count chunks of a call replace chunks of earlier calls, which anybody may have
 // been reading; later ones replace chunks of this call, and then only its own readers matter.
@@ -334,7 +343,7 @@ inline size_t fold_piece(const Reducer& reducer) {
 template <class Plan>
 void plan_now(Team& team, Op& op, Plan plan) {
     team.is_timed = false;
-    static_cast<Rounds&>(op) = Rounds{};
+    op.clear_rounds();
     op.events = team.bases.events;
     op.chunks = team.bases.chunks;
     plan(team, op);
@@ -374,7 +383,9 @@ Step chunk_allgather(Team& team, Op& op);  // and alltoall
 Step small_alltoall(Team& team, Op& op);
 Step move_blocks(Team& team, Op& op);            // vector forms, but for reductions
 Step move_unplanned_blocks(Team& team, Op& op);  // the same of a call that was begun as a short one
-void place_own_block(const Team& team, Op& op);  // of one of these, on a team of one rank
+// The rank that this one waits for has gone on without what this one waits for.
+bool lacks_block(const Team& team, const Op& op);
+void place_own_block(Team& team, Op& op);  // of one of these, on a team of one rank
 inline bool is_exclusive(const Op& op) { return op.call.collective == TUTTI_EXSCAN; }
 // Folds the slots of the ranks `from`, from + step ... into `running`, as far as they are there;
 // false while some of so many are not. Op.next counts them, and begins at 0.
@@ -461,7 +472,9 @@ void plan_chunk_gather(const Team& team, Op& op);
 void plan_chunk_scatter(const Team& team, Op& op);
 void plan_chunk_allgather(const Team& team, Op& op);
 void plan_chunk_alltoall(const Team& team, Op& op);
-void plan_blocks(const Team& team, Op& op);
+// Of a vector form: finds its blocks, and plans the call by them.
+void plan_table(const Team& team, Op& op, BlockTable& table);
+void plan_blocks(const Team& team, Op& op);  // the same where the table is not needed
 void plan_chain_scan(const Team& team, Op& op);
 
 void plan_reduce_scatter(const Team& team, Op& op);

@@ -53,6 +53,9 @@ std::string moving_text(const Figures& figures, const Tuning& tuning) {
         return "single copy " + from_text(one_way) + " one way, " + from_text(all_ways) +
                " both ways";
     }
+    if (tuning.single_once != kNever) {
+        return "single copy " + from_text(tuning.single_once) + " between all";
+    }
     const bool is_measured = has_single(figures.one_way) || has_single(figures.all_ways);
     if (one_way == kNever && !is_measured) return "single copy not measured";
     return "single copy " + from_text(one_way);
@@ -97,7 +100,7 @@ std::string consequence_text(const Figures& figures, const Tuning& tuning, bool 
                        format_bytes(tuning.pieces.bytes_max) + ring_text(figures, tuning) + "; " +
                        (can_read ? single_text(figures, tuning) : "no single copy");
     const bool is_used = tuning.single_one_way != kNever || tuning.single_all_ways != kNever ||
-                         tuning.single_scatter != kNever;
+                         tuning.single_scatter != kNever || tuning.single_once != kNever;
     if (!can_read || !is_used || tuning.readers_max == kAllReaders) return text;
     const bool is_one = tuning.readers_max == 1;
     return text + ", " + std::to_string(tuning.readers_max) +

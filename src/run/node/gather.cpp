@@ -200,9 +200,8 @@ void plan_chunk_alltoall(const Team& team, Op& op) {
     op.next = 1;
 }
 
-// Posts one round ahead, so that a neighbour who is a little late does not stop the copying.
 Step chunk_allgather(Team& team, Op& op) {
-    if (op.posted < op.rounds && op.posted <= op.taken + 1 && may_post(team, op)) {
+    if (op.posted < op.rounds && op.posted <= op.taken + rounds_ahead(team) && may_post(team, op)) {
         post_round(team, op);
         return Step::kAdvanced;
     }

@@ -92,6 +92,7 @@ void add_tuning(FactRow& row, const NodeStory& story) {
     add_bytes(row, "follows/single_copy_one_way_from_bytes", tuning.single_one_way);
     add_bytes(row, "follows/single_copy_all_ways_from_bytes", tuning.single_all_ways);
     add_bytes(row, "follows/single_copy_scatter_from_bytes", tuning.single_scatter);
+    add_bytes(row, "follows/single_copy_once_from_bytes", tuning.single_once);
     const bool has_limit = tuning.readers_max != kAllReaders;
     row.add("follows/single_copy_readers_max",
             has_limit ? Fact::Value(uint64_t{tuning.readers_max}) : Fact::Value(nullptr));

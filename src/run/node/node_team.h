@@ -15,6 +15,7 @@
 
 #include "base/collectives.h"
 #include "base/step.h"
+#include "run/node/block_table.h"
 #include "run/node/chunk_pool.h"
 #include "run/node/fold_buffer.h"
 #include "run/node/kernels/kernels.h"
@@ -169,6 +170,7 @@ struct Team {
     LeanChunks lean;
     SingleCopy single_copy;
     BlockRing block_ring;
+    BlockTable blocks;  // of the vector form in flight
     Copying copying;
     LocalMemory local;
 };
@@ -221,6 +223,17 @@ struct Rounds {
     uint64_t stalled = 0;
     uint64_t lag = 0;             // of leaders in turn: how far down is behind up
     bool is_past_caches = false;  // the result is written past them
+
+    // Member by member: GCC clears the whole by an instruction that takes as long as the rest of a
+    // short call's plan.
+    void clear_rounds() {
+        events = chunks = piece_bytes = rounds = chunks_used = 0;
+        posted = taken = to_take = placed = 0;
+        waited = ringed = 0;
+        turns = 1;
+        served = stalled = lag = 0;
+        is_past_caches = false;
+    }
 };
 
 // One call in flight. Plain data: the exhaustive test copies it. The steps do not change `call`,

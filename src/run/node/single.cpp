@@ -78,6 +78,10 @@ uint64_t patience(const Team& team, const Op& op) {
     constexpr uint64_t kBytesPerPoll = 256;
     const Geometry& geometry = team.slice.geometry;
     if (op.rounds > geometry.chunk_count) return UINT64_MAX;
+    // Nobody leaves an alltoall before all have come. Where they share processors, a turn of each
+    // passes before that, and blocks in rings would be copied twice.
+    const bool is_between = is_between_all(op.call.collective);
+    if (is_between && op.call.bytes >= team.tuning.single_once) return UINT64_MAX;
     if (team.single_copy.patience_polls) return *team.single_copy.patience_polls;
     return std::min(kPollsMin + op.call.bytes / kBytesPerPoll, kPollsMax) >>
            team.single_copy.doubts;

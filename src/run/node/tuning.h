@@ -51,14 +51,19 @@ struct Tuning {
     std::array<CopyWay, kDistancesMax> way_to = all_by(CopyWay::kPrefetch);
     PieceRule pieces;
     uint32_t ring_bytes = kShortRingBytes;
-    uint64_t single_one_way = kNever;    // where data goes from or to one rank
-    uint64_t single_all_ways = kNever;   // where all send and all receive
-    uint64_t single_scatter = kNever;    // of a scatter's block
+    uint64_t single_one_way = kNever;   // where data goes from or to one rank
+    uint64_t single_all_ways = kNever;  // where all send and all receive
+    uint64_t single_scatter = kNever;   // of a scatter's block
+    // Of an alltoall where ranks share processors: each block has one reader.
+    uint64_t single_once = kNever;
     uint32_t readers_max = kAllReaders;  // of one giver, at a time
     bool has_cores = false;              // copying was measured: nobody waits for a processor
     bool operator==(const Tuning&) const = default;
 
-    void set_single(uint64_t from) { single_one_way = single_all_ways = single_scatter = from; }
+    void set_single(uint64_t from) {
+        single_one_way = single_all_ways = single_scatter = from;
+        single_once = kNever;
+    }
     static constexpr std::array<CopyWay, kDistancesMax> all_by(CopyWay way) {
         std::array<CopyWay, kDistancesMax> ways{};
         ways.fill(way);
@@ -116,6 +121,7 @@ struct Figures {
     // time: one_way.
     std::array<uint32_t, kReaderLimits> readers_ns{};
     std::array<PairFigures, kDistancesMax> pairs;  // by distance, where there is more than one
+    Times once;  // of ranks that share processors, see read_once.h
     bool operator==(const Figures&) const = default;
 };
 

@@ -17,8 +17,8 @@
 // Blocks that are long enough are read in place, where ranks can (vector_offers.h). Then the cell
 // says where the block stands. Else it says where in the ring it begins (vector_ring.h).
 //
-// A giver writes its cells before its first round. So a taker that waits for the one and sees the
-// other knows that the two disagree.
+// A giver writes its cells before its first round. So a taker that has waited long for the one and
+// sees the other knows that the two disagree (lacks_block()).
 //
 // Messages a rank: a line for every 56 bytes of its short blocks at most; it reads the lines of
 // those for it. Long blocks: as gather.cpp.
@@ -46,7 +46,8 @@ enum BlockPhase : uint32_t {
     kIsRinged = 32,    // the own offered blocks go through the ring
     kIsOver = 64,      // the own offer
     kIsEntered = 128,  // the ring
-    kIsTooLong = 256   // a block needs more rounds than bases have room for: the call fails
+    kIsTooLong = 256,  // a block needs more rounds than bases have room for: the call fails
+    kHasTable = 512    // Team::blocks is of this call
 };
 
 // The next one whose block is taken, so that not all read the same rank at once.
@@ -55,85 +56,8 @@ Rank next_giver(const Team& team, const Op& op) {
     return rank < team.size ? rank : rank - team.size;
 }
 
-// ---- planning ----------------------------------------------------------------------------------
-
 // Both run the same call, and take the block between them for one of another length.
 bool differs(Op& op, Rank giver) { return disagrees(op, giver, op.note); }
-
-}  // namespace
-
-void plan_blocks(const Team& team, Op& op) {
-    const BlockCells cells = cells_of(team, op);
-    const size_t share = share_of_chunk(team, op);
-    TUTTI_ASSERT(!has_block_each(op) || share * (team.size - 1) <= team.slice.geometry.chunk_bytes,
-                 "a chunk holds a line for every rank");
-    const auto count = [&](size_t bytes, uint64_t& rounds) {
-        if (bytes > cells.room) rounds = std::max(rounds, rounds_of(team, share, bytes));
-    };
-    size_t comes_in_all = 0;
-    bool takes_offered = false;
-    for_others(team, op, [&](Rank other) {
-        const size_t goes = given_to(team, op, other).bytes;
-        const size_t comes = taken_from(team, op, other).bytes;
-        count(goes, is_offered(cells, goes) ? op.lag : op.rounds);
-        op.served += is_offered(cells, goes) ? 1 : 0;
-        if (!is_offered(cells, comes)) count(comes, op.to_take);
-        takes_offered |= is_offered(cells, comes);
-        comes_in_all += comes;
-    });
-    op.piece_bytes = share;
-    op.is_past_caches = comes_in_all >= team.copying.past_caches_bytes_min;
-    // Of an allgatherv these are the rounds of all blocks. The longest need not have most, as its
-    // pieces are longer.
-    const uint64_t most = std::max(op.rounds, op.to_take);
-    const bool is_too_long = std::max(most, op.lag) > kOfferedRound;
-    const bool is_of_all =
-        has_private_lengths(op.call.collective) || is_offered(cells, op.call.bytes);
-    op.chunks_used = op.events_used = is_of_all || is_too_long ? kRoundsMax : most;
-    op.next = 1;
-    op.phase = kIsPlanned | (takes_offered ? 0u : uint32_t{kHasOffered}) |
-               (is_too_long ? uint32_t{kIsTooLong} : 0u);
-}
-
-namespace {
-
-// ---- short blocks ------------------------------------------------------------------------------
-
-// Of an alltoallv with several cells a line.
-void write_shared_lines(const Team& team, const Op& op, const BlockCells& cells) {
-    std::byte* const slot = team.slice.up_slot(team.rank, op.slot).lines;
-    const size_t others = team.size - 1;
-    for (size_t first = 0; first < others; first += cells.per_line) {
-        std::byte* const line = slot + first / cells.per_line * kLineBytes;
-        bool has_any = false;
-        for (size_t i = first; i < std::min(first + cells.per_line, others); ++i) {
-            const GivenBlock block =
-                given_to(team, op, static_cast<Rank>(i < team.rank ? i : i + 1));
-            if (!is_short(cells, block.bytes)) continue;
-            copy_bytes(line + (i - first) * cells.room, block.data, block.bytes);
-            has_any = true;
-        }
-        if (has_any) line_flag(line).store(op.flag, std::memory_order_release);
-    }
-}
-
-void write_cell(const Team& team, const Op& op, const BlockCells& cells, Rank taker,
-                const GivenBlock& block) {
-    const Slot cell = cell_for(team, op, cells, team.rank, taker);
-    write_lines(op.is_spare ? cell.spare : cell.lines, with_size(op.flag, block.bytes), block.data,
-                block.bytes);
-}
-
-// Tells where a long block stands.
-void write_long(const Team& team, const Op& op, const BlockCells& cells, Rank taker,
-                const GivenBlock& block) {
-    const Slot cell = cell_for(team, op, cells, team.rank, taker);
-    const bool is_ours = is_offered(cells, block.bytes);
-    const LongBlock told{is_ours ? reinterpret_cast<uint64_t>(block.data) : 0, block.bytes,
-                         ring_place(team, is_ours)};
-    write_lines(op.is_spare ? cell.spare : cell.lines, with_size(op.flag, kSizeMax),
-                reinterpret_cast<const std::byte*>(&told), sizeof told);
-}
 
 // What a cell holds of a block; 0: nothing.
 size_t bytes_in_cell(const BlockCells& cells, size_t bytes) {
@@ -141,30 +65,121 @@ size_t bytes_in_cell(const BlockCells& cells, size_t bytes) {
     return is_told(cells, bytes) ? sizeof(LongBlock) : 0;
 }
 
-// False while the slots of an earlier call may be needed.
-bool write_cells(Team& team, Op& op, const BlockCells& cells) {
-    size_t longest = 0;
-    uint64_t offered = 0;
-    const bool is_for_all = op.call.collective == TUTTI_ALLGATHERV;
-    for_others(team, op, [&](Rank other) {
-        const size_t bytes = given_to(team, op, other).bytes;
-        longest = std::max(longest, bytes_in_cell(cells, bytes));
-        if (is_offered(cells, bytes)) offered += bytes;
-    });
-    if ((op.phase & kIsEntered) == 0) enter_ring(team, op, cells.per_line == 1);
-    op.phase |= kIsEntered;
-    if (longest == 0) return true;
-    // An alltoallv uses no spare lines, which are one cell; so its payload is said to be long.
-    if (!may_write(team, op, is_each_for_each(op) ? kInlineBytesMax : longest)) return false;
-    if (op.served > 0) offer_blocks(team, op, offered);
-    const auto write = [&](Rank taker) {
-        const GivenBlock block = given_to(team, op, taker);
-        if (is_told(cells, block.bytes)) write_long(team, op, cells, taker, block);
-        if (is_short(cells, block.bytes)) write_cell(team, op, cells, taker, block);
+// Of a call in which this rank gives or takes a block that is not short.
+void plan_long_blocks(const Team& team, Op& op, BlockTable& table) {
+    BlockCells& cells = table.cells;
+    const size_t share = share_of_chunk(team, op);
+    TUTTI_ASSERT(!has_block_each(op) || share * (team.size - 1) <= team.slice.geometry.chunk_bytes,
+                 "a chunk holds a line for every rank");
+    if (cells.per_line == 1) cells.offered = offered_from(team, op, cells.room);
+    cells.longest = 0;
+    const auto count = [&](size_t bytes, uint64_t& rounds) {
+        if (bytes > cells.room) rounds = std::max(rounds, rounds_of(team, share, bytes));
     };
-    if (cells.per_line > 1) {
-        write_shared_lines(team, op, cells);
-    } else if (is_for_all) {
+    size_t comes_in_all = 0;
+    for_others(team, op, [&](Rank other) {
+        const size_t goes = table.given.of(other).bytes;
+        const size_t comes = table.taken.of(other).bytes;
+        cells.longest = std::max(cells.longest, bytes_in_cell(cells, goes));
+        count(goes, is_offered(cells, goes) ? op.lag : op.rounds);
+        if (is_offered(cells, goes)) {
+            ++op.served;
+            cells.offered_bytes += goes;
+        }
+        if (is_offered(cells, comes)) {
+            op.phase &= ~uint32_t{kHasOffered};
+        } else {
+            count(comes, op.to_take);
+        }
+        comes_in_all += comes;
+    });
+    op.piece_bytes = share;
+    op.is_past_caches = comes_in_all >= team.copying.past_caches_bytes_min;
+    if (std::max({op.rounds, op.to_take, op.lag}) > kOfferedRound) op.phase |= kIsTooLong;
+}
+
+}  // namespace
+
+void plan_table(const Team& team, Op& op, BlockTable& table) {
+    set_table(team, op.call, table);
+    op.phase = kIsPlanned | kHasOffered;
+    op.next = 1;
+    size_t longest = 0;
+    for_others(team, op, [&](Rank other) {
+        table.cells.longest = std::max(table.cells.longest, table.given.of(other).bytes);
+        longest = std::max(longest, table.taken.of(other).bytes);
+    });
+    if (std::max(table.cells.longest, longest) > table.cells.room) {
+        plan_long_blocks(team, op, table);
+    }
+    // Of an allgatherv these are the rounds of all blocks. The longest need not have most, as its
+    // pieces are longer.
+    const bool is_of_all = has_private_lengths(op.call.collective) ||
+                           is_offered(table.cells, op.call.bytes) || (op.phase & kIsTooLong) != 0;
+    op.chunks_used = op.events_used = is_of_all ? kRoundsMax : std::max(op.rounds, op.to_take);
+}
+
+void plan_blocks(const Team& team, Op& op) {
+    BlockTable table;
+    plan_table(team, op, table);
+}
+
+namespace {
+
+// ---- short blocks ------------------------------------------------------------------------------
+
+// Of an alltoallv with several cells a line.
+void write_shared_lines(const Team& team, const Op& op) {
+    std::byte* const slot = team.slice.up_slot(team.rank, op.slot).lines;
+    const size_t others = team.size - 1;
+    for (size_t first = 0; first < others; first += team.blocks.cells.per_line) {
+        std::byte* const line = slot + first / team.blocks.cells.per_line * kLineBytes;
+        bool has_any = false;
+        for (size_t i = first; i < std::min(first + team.blocks.cells.per_line, others); ++i) {
+            const GivenBlock block =
+                team.blocks.given.of(static_cast<Rank>(i < team.rank ? i : i + 1));
+            if (!is_short(team.blocks.cells, block.bytes)) continue;
+            copy_bytes(line + (i - first) * team.blocks.cells.room, block.data, block.bytes);
+            has_any = true;
+        }
+        if (has_any) line_flag(line).store(op.flag, std::memory_order_release);
+    }
+}
+
+void write_cell(const Team& team, const Op& op, Rank taker, const GivenBlock& block) {
+    const Slot cell = cell_for(team, op, team.rank, taker);
+    write_lines(op.is_spare ? cell.spare : cell.lines, with_size(op.flag, block.bytes), block.data,
+                block.bytes);
+}
+
+// Tells where a long block stands.
+void write_long(const Team& team, const Op& op, Rank taker, const GivenBlock& block) {
+    const Slot cell = cell_for(team, op, team.rank, taker);
+    const bool is_ours = is_offered(team.blocks.cells, block.bytes);
+    const LongBlock told{is_ours ? reinterpret_cast<uint64_t>(block.data) : 0, block.bytes,
+                         ring_place(team, is_ours)};
+    write_lines(op.is_spare ? cell.spare : cell.lines, with_size(op.flag, kSizeMax),
+                reinterpret_cast<const std::byte*>(&told), sizeof told);
+}
+
+// False while the slots of an earlier call may be needed.
+bool write_cells(Team& team, Op& op) {
+    if ((op.phase & kIsEntered) == 0) enter_ring(team, op, team.blocks.cells.per_line == 1);
+    op.phase |= kIsEntered;
+    if (team.blocks.cells.longest == 0) return true;
+    // An alltoallv uses no spare lines, which are one cell; so its payload is said to be long.
+    if (!may_write(team, op, is_each_for_each(op) ? kInlineBytesMax : team.blocks.cells.longest)) {
+        return false;
+    }
+    if (op.served > 0) offer_blocks(team, op, team.blocks.cells.offered_bytes);
+    const auto write = [&](Rank taker) {
+        const GivenBlock block = team.blocks.given.of(taker);
+        if (is_told(team.blocks.cells, block.bytes)) write_long(team, op, taker, block);
+        if (is_short(team.blocks.cells, block.bytes)) write_cell(team, op, taker, block);
+    };
+    if (team.blocks.cells.per_line > 1) {
+        write_shared_lines(team, op);
+    } else if (op.call.collective == TUTTI_ALLGATHERV) {
         write(team.rank);
     } else {
         for_others(team, op, write);
@@ -173,11 +188,10 @@ bool write_cells(Team& team, Op& op, const BlockCells& cells) {
 }
 
 // The block in a cell whose flag has its length, which may be less than there is room for.
-bool take_cell(const Team& team, Op& op, const BlockCells& cells, Rank giver,
-               const TakenBlock& block) {
-    const Slot cell = cell_for(team, op, cells, giver, team.rank);
+bool take_cell(const Team& team, Op& op, Rank giver, const TakenBlock& block) {
+    const Slot cell = cell_for(team, op, giver, team.rank);
     const uint64_t wanted = with_size(op.flag, block.bytes);
-    const bool is_whole = is_short(cells, block.bytes);
+    const bool is_whole = is_short(team.blocks.cells, block.bytes);
     if (is_whole && take_slot(block.data, cell, wanted, block.bytes, op.line)) return true;
     op.awaited = giver;
     const uint64_t there = cell_flag(op, cell);
@@ -188,34 +202,37 @@ bool take_cell(const Team& team, Op& op, const BlockCells& cells, Rank giver,
     return take_slot(block.data, cell, there, bytes, op.line);
 }
 
-bool take_from_line(const Team& team, Op& op, const BlockCells& cells, Rank giver,
-                    const TakenBlock& block) {
-    const size_t index = cell_index(giver, team.rank);
-    std::byte* const line =
-        team.slice.up_slot(giver, op.slot).lines + index / cells.per_line * kLineBytes;
-    if (line_flag(line).load(std::memory_order_acquire) != op.flag) return awaits(op, giver);
-    copy_bytes(block.data, line + index % cells.per_line * cells.room, block.bytes);
+// The line that has the cell of this rank among others.
+std::byte* shared_line(const Team& team, const Op& op, Rank giver) {
+    const size_t line = cell_index(giver, team.rank) / team.blocks.cells.per_line;
+    return team.slice.up_slot(giver, op.slot).lines + line * kLineBytes;
+}
+
+// Whether it is written.
+bool has_cell(const Team& team, const Op& op, Rank giver) {
+    if (team.blocks.cells.per_line == 1) {
+        return is_same_number(cell_flag(op, cell_for(team, op, giver, team.rank)), op.flag);
+    }
+    const auto flag = line_flag(shared_line(team, op, giver)).load(std::memory_order_acquire);
+    return flag == op.flag;
+}
+
+bool take_from_line(const Team& team, Op& op, Rank giver, const TakenBlock& block) {
+    if (!has_cell(team, op, giver)) return awaits(op, giver);
+    const BlockCells& cells = team.blocks.cells;
+    const size_t place = cell_index(giver, team.rank) % cells.per_line * cells.room;
+    copy_bytes(block.data, shared_line(team, op, giver) + place, block.bytes);
     return true;
 }
 
-bool take_short_of(const Team& team, Op& op, const BlockCells& cells, Rank giver,
-                   const TakenBlock& block) {
-    const auto take = cells.per_line > 1 ? take_from_line : take_cell;
-    if (take(team, op, cells, giver, block)) return true;
-    if (op.rival != kNoRank) return false;
-    const bool is_past = has_published(team, giver, op.events + 1) || has_finished(team, op, giver);
-    if (!is_past) return false;
-    // What it wrote before that is there now, or never will be.
-    return take(team, op, cells, giver, block) || (op.rival == kNoRank && differs(op, giver));
-}
-
 // False where one is not there yet.
-bool take_short(const Team& team, Op& op, const BlockCells& cells) {
+bool take_short(const Team& team, Op& op) {
+    const auto take = team.blocks.cells.per_line > 1 ? take_from_line : take_cell;
     for (; op.next < team.size; ++op.next) {
         const Rank giver = next_giver(team, op);
-        const TakenBlock block = taken_from(team, op, giver);
-        if (!is_short(cells, block.bytes)) continue;
-        if (!take_short_of(team, op, cells, giver, block)) return false;
+        const TakenBlock block = team.blocks.taken.of(giver);
+        if (!is_short(team.blocks.cells, block.bytes)) continue;
+        if (!take(team, op, giver, block)) return false;
     }
     op.next = 1;
     return true;
@@ -223,30 +240,27 @@ bool take_short(const Team& team, Op& op, const BlockCells& cells) {
 
 // ---- long blocks -------------------------------------------------------------------------------
 
-void write_round(Team& team, Op& op, const BlockCells& cells) {
+void write_round(Team& team, Op& op) {
     std::byte* const chunk = next_chunk(team, op);
     const auto write = [&](std::byte* to, const GivenBlock& block) {
-        const BlockPiece piece = piece_in(team, op, cells, block.bytes, op.posted);
+        const BlockPiece piece = piece_in(team, op, block.bytes, op.posted);
         if (piece.bytes == 0) return;
         copy_to_shared(team.tuning.way, to, block.data + piece.offset, piece.bytes);
     };
     if (has_block_each(op)) {
         for_others(team, op, [&](Rank other) {
-            write(chunk + cell_index(team.rank, other) * op.piece_bytes, given_to(team, op, other));
+            write(chunk + cell_index(team.rank, other) * op.piece_bytes,
+                  team.blocks.given.of(other));
         });
     } else {
-        write(chunk, given_to(team, op, op.call.root));
+        write(chunk, team.blocks.given.of(op.call.root));
     }
     publish_round(team, op);
 }
 
-// A cell is written before the first round, and before its writer leaves.
-Told told_by(const Team& team, Op& op, const BlockCells& cells, Rank giver, LongBlock& block) {
-    const bool is_past = has_published(team, giver, op.events + 1) || has_finished(team, op, giver);
-    const Told told = told_in_cell(team, op, cells, giver, block);
-    if (told != Told::kNotYet) return told;
-    op.awaited = giver;
-    if (is_past) differs(op, giver);
+Told told_by(const Team& team, Op& op, Rank giver, LongBlock& block) {
+    const Told told = told_in_cell(team, op, giver, block);
+    if (told == Told::kNotYet) op.awaited = giver;
     return told;
 }
 
@@ -255,15 +269,15 @@ bool has_round(const Team& team, Op& op, Rank giver) {
 }
 
 // A piece for this rank; false where it is not there yet.
-bool take_piece(Team& team, Op& op, const BlockCells& cells, Rank giver, TakenBlock block) {
+bool take_piece(Team& team, Op& op, Rank giver, TakenBlock block) {
     uint64_t place = op.chunks + op.taken;
-    if (cells.per_line == 1) {
+    if (team.blocks.cells.per_line == 1) {
         LongBlock told;
-        switch (told_by(team, op, cells, giver, told)) {
+        switch (told_by(team, op, giver, told)) {
             case Told::kNotYet:
                 return false;
             case Told::kShort:  // it has sent less, all at once
-                return op.taken > 0 || take_cell(team, op, cells, giver, block);
+                return op.taken > 0 || take_cell(team, op, giver, block);
             case Told::kLong:
                 break;
         }
@@ -275,11 +289,9 @@ bool take_piece(Team& team, Op& op, const BlockCells& cells, Rank giver, TakenBl
         block.bytes = told.bytes;
         place = told.ring + op.taken % kOfferedRound;
     }
-    const BlockPiece piece = piece_in(team, op, cells, block.bytes, op.taken);
+    const BlockPiece piece = piece_in(team, op, block.bytes, op.taken);
     if (piece.bytes == 0) return true;
-    if (!has_round(team, op, giver)) {
-        return has_finished(team, op, giver) && !has_round(team, op, giver) && differs(op, giver);
-    }
+    if (!has_round(team, op, giver)) return false;
     if (op.taken == 0 && !agrees(team, op, giver)) return false;
     const std::byte* chunk = team.slice.chunk(giver, place);
     if (has_block_each(op)) chunk += cell_index(giver, team.rank) * op.piece_bytes;
@@ -293,13 +305,13 @@ bool is_in_round(const Team& team, const Op& op, Rank giver) {
 }
 
 // False where a piece of the round is not there yet.
-bool take_block_round(Team& team, Op& op, const BlockCells& cells) {
+bool take_block_round(Team& team, Op& op) {
     for (; op.next < team.size; ++op.next) {
         const Rank giver = next_giver(team, op);
-        const TakenBlock block = taken_from(team, op, giver);
-        if (piece_in(team, op, cells, block.bytes, op.taken).bytes == 0) continue;
+        const TakenBlock block = team.blocks.taken.of(giver);
+        if (piece_in(team, op, block.bytes, op.taken).bytes == 0) continue;
         if (!is_in_round(team, op, giver)) continue;
-        if (!take_piece(team, op, cells, giver, block)) return false;
+        if (!take_piece(team, op, giver, block)) return false;
     }
     op.next = 1;
     ++op.taken;
@@ -309,19 +321,19 @@ bool take_block_round(Team& team, Op& op, const BlockCells& cells) {
 // ---- blocks that are read in place --------------------------------------------------------------
 
 // Reads on in the block of a giver; true when it is done with that.
-bool read_block(Team& team, Op& op, const BlockCells& cells, Rank giver, bool& has_advanced) {
-    TakenBlock block = taken_from(team, op, giver);
+bool read_block(Team& team, Op& op, Rank giver, bool& has_advanced) {
+    TakenBlock block = team.blocks.taken.of(giver);
     LongBlock offered;
-    switch (told_by(team, op, cells, giver, offered)) {
+    switch (told_by(team, op, giver, offered)) {
         case Told::kNotYet:
             return false;
         case Told::kShort:  // less was sent
-            return take_cell(team, op, cells, giver, block);
+            return take_cell(team, op, giver, block);
         case Told::kLong:
             break;
     }
     // This rank has said already that it has read all that is not offered.
-    const bool is_in_rounds_before = !is_offered(cells, offered.bytes);
+    const bool is_in_rounds_before = !is_offered(team.blocks.cells, offered.bytes);
     if (offered.bytes > block.bytes || is_in_rounds_before) return differs(op, giver);
     block.bytes = offered.bytes;
     bool is_claimed = (op.phase & kIsClaimed) != 0;
@@ -336,13 +348,13 @@ bool read_block(Team& team, Op& op, const BlockCells& cells, Rank giver, bool& h
 }
 
 // All that others have offered. True where something was done.
-bool read_blocks(Team& team, Op& op, const BlockCells& cells) {
+bool read_blocks(Team& team, Op& op) {
     bool has_advanced = false;
     for (; op.next < team.size; ++op.next) {
         const Rank giver = next_giver(team, op);
-        if (!is_offered(cells, taken_from(team, op, giver).bytes)) continue;
+        if (!is_offered(team.blocks.cells, team.blocks.taken.of(giver).bytes)) continue;
         team.single_copy.by_ring[giver] = 0;
-        if (!read_block(team, op, cells, giver, has_advanced)) return has_advanced;
+        if (!read_block(team, op, giver, has_advanced)) return has_advanced;
         has_advanced = true;
     }
     op.next = 1;
@@ -353,8 +365,8 @@ bool read_blocks(Team& team, Op& op, const BlockCells& cells) {
     }
     op.taken = op.to_take = kOfferedRound;
     for_others(team, op, [&](Rank giver) {
-        const size_t bytes = taken_from(team, op, giver).bytes;
-        if (!is_offered(cells, bytes) || team.single_copy.by_ring[giver] == 0) return;
+        const size_t bytes = team.blocks.taken.of(giver).bytes;
+        if (!is_offered(team.blocks.cells, bytes) || team.single_copy.by_ring[giver] == 0) return;
         const uint64_t rounds = rounds_of(team, op.piece_bytes, bytes);
         op.to_take = std::max(op.to_take, kOfferedRound + rounds);
     });
@@ -384,22 +396,21 @@ bool tend_own(Team& team, Op& op) {
 
 // ---- a call -------------------------------------------------------------------------------------
 
-// A rank writes at most a round more than it has read. So it goes on copying while a neighbour is a
-// little late.
-bool may_go_ahead(const Op& op) {
+bool may_go_ahead(const Team& team, const Op& op) {
     const bool is_written = (op.phase & kIsWritten) != 0;
-    const bool is_near = op.posted <= op.taken + 1 || op.taken == op.to_take;
+    const bool is_near = op.posted <= op.taken + rounds_ahead(team) || op.taken == op.to_take;
     return is_written && op.posted < op.rounds && is_near;
 }
 
+// Of the block for itself. True where some of it is left.
 bool place_own_part(const Team& team, Op& op) {
     constexpr size_t kBytesAtOnce = size_t{64} << 10;
-    const OwnBlock own = own_block(team, op);
+    const OwnBlock& own = team.blocks.own;
     if (op.placed >= own.bytes) return false;
     const size_t bytes = std::min<size_t>(kBytesAtOnce, own.bytes - op.placed);
     copy_bytes(own.to + op.placed, own.from + op.placed, bytes);
     op.placed += bytes;
-    return true;
+    return op.placed < own.bytes;
 }
 
 // This rank reads no chunk of an earlier round again.
@@ -416,13 +427,13 @@ bool is_done(const Op& op) {
 }
 
 // The call goes on once this rank has read the short blocks.
-Step go_on(Team& team, Op& op, const BlockCells& cells) {
+Step go_on(Team& team, Op& op) {
     if (op.taken < op.to_take) {
-        if (take_block_round(team, op, cells)) {
+        if (take_block_round(team, op)) {
             consume_rounds(team, op);
             return Step::kAdvanced;
         }
-    } else if ((op.phase & kHasOffered) == 0 && read_blocks(team, op, cells)) {
+    } else if ((op.phase & kHasOffered) == 0 && read_blocks(team, op)) {
         return Step::kAdvanced;
     }
     if (tend_own(team, op) || place_own_part(team, op)) return Step::kAdvanced;
@@ -432,34 +443,56 @@ Step go_on(Team& team, Op& op, const BlockCells& cells) {
 }  // namespace
 
 Step move_blocks(Team& team, Op& op) {
-    const BlockCells cells = cells_of(team, op);
+    if ((op.phase & kHasTable) == 0) {  // start() has planned the call, and cannot keep the table
+        Op again = op;
+        plan_table(team, again, team.blocks);
+        op.phase |= kHasTable;
+    }
     if ((op.phase & kIsWritten) == 0) {
         if ((op.phase & kIsTooLong) != 0) return Step::kFailed;
-        if (write_cells(team, op, cells)) op.phase |= kIsWritten;
+        if (write_cells(team, op)) op.phase |= kIsWritten;
     }
-    if (may_go_ahead(op) && may_write_round(team, op)) {
-        write_round(team, op, cells);
+    if (may_go_ahead(team, op) && may_write_round(team, op)) {
+        write_round(team, op);
         return Step::kAdvanced;
     }
     if ((op.phase & kHasShort) == 0) {
-        if (!take_short(team, op, cells)) {
+        if (!take_short(team, op)) {
             const bool has_done = tend_own(team, op) || place_own_part(team, op);
             return has_done ? Step::kAdvanced : Step::kBlocked;
         }
         op.phase |= kHasShort;
         if (op.to_take == 0) consume_rounds(team, op);
     }
-    return go_on(team, op, cells);
+    return go_on(team, op);
 }
 
 Step move_unplanned_blocks(Team& team, Op& op) {
-    if (op.phase == 0) plan_now(team, op, plan_blocks);
+    if (op.phase == 0) {
+        plan_now(team, op, [](Team& of, Op& begun) { plan_table(of, begun, of.blocks); });
+        op.phase |= kHasTable;
+    }
     return move_blocks(team, op);
 }
 
+// A cell is written before the first round, and rounds before their writer leaves. Polls do not ask
+// for this: they would keep the giver from its words, which it writes in each call.
+bool lacks_block(const Team& team, const Op& op) {
+    const Rank giver = op.awaited;
+    const bool is_blocks = op.step == move_blocks || op.step == move_unplanned_blocks;
+    if (!is_blocks || giver == kNoRank || (op.phase & kHasTable) == 0) return false;
+    const bool has_left = has_finished(team, op, giver);
+    const bool has_begun = has_left || has_published(team, giver, op.events + 1);
+    const bool has_flags = team.blocks.cells.per_line == 1 || (op.phase & kHasShort) == 0;
+    if (has_flags && has_begun && !has_cell(team, op, giver)) return true;
+    const bool is_in_rounds = (op.phase & kHasShort) != 0 && op.taken < op.to_take;
+    return is_in_rounds && has_left && !has_published(team, giver, op.events + op.taken + 1);
+}
+
 // Of a team of one rank.
-void place_own_block(const Team& team, Op& op) {
-    const OwnBlock own = own_block(team, op);
+void place_own_block(Team& team, Op& op) {
+    set_table(team, op.call, team.blocks);
+    const OwnBlock& own = team.blocks.own;
     copy_bytes(own.to, own.from, own.bytes);
 }
 

@@ -11,70 +11,64 @@ namespace tutti::node {
 
 namespace {
 
-// A call without lengths has equal blocks: costs are asked for such.
-const tutti_blocks& lengths_of(const Call& call) {
-    static constexpr tutti_blocks kEqual{};
-    return call.blocks ? *call.blocks : kEqual;
-}
+using GivenSide = BlockSide<GivenBlock, const std::byte>;
+
 size_t own_bytes(const Call& call) { return call.blocks ? call.own_bytes : call.bytes; }
 
-// The block of `rank` in a buffer of many.
-template <class Block, class Byte>
-Block block_in(const Call& call, Byte* buffer, const uint64_t* bytes, const uint64_t* offsets,
-               Rank rank) {
-    const size_t length = bytes ? bytes[rank] : call.bytes;
-    if (length == 0) return {};
-    return {buffer ? buffer + (offsets ? offsets[rank] : rank * call.bytes) : nullptr, length};
+// In place an allgatherv's own block stands among the others.
+void set_sides(const Team& team, const Call& call, BlockTable& table) {
+    static constexpr tutti_blocks kEqual{};
+    const tutti_blocks& blocks = call.blocks ? *call.blocks : kEqual;
+    const bool is_root = team.rank == call.root;
+    table.given = {call.send, blocks.send_bytes, blocks.send_offsets, call.bytes, call.bytes};
+    table.taken = {call.recv, blocks.recv_bytes, blocks.recv_offsets, call.bytes, call.bytes};
+    if (call.collective == TUTTI_GATHERV) {
+        table.given = {.base = call.send, .length = own_bytes(call), .only = call.root};
+        if (!is_root) table.taken = {};
+    } else if (call.collective == TUTTI_SCATTERV) {
+        table.taken = {.base = call.recv, .length = own_bytes(call), .only = call.root};
+        if (!is_root) table.given = {};
+    } else if (call.collective == TUTTI_ALLGATHERV) {
+        const TakenBlock block = table.taken.of(team.rank);
+        table.given = call.send ? GivenSide{.base = call.send, .length = own_bytes(call)}
+                                : GivenSide{.base = block.data, .length = block.bytes};
+    }
+}
+
+OwnBlock own_block(const Team& team, const Call& call, const BlockTable& table) {
+    const bool is_rooted = has_root(call.collective);
+    if ((is_rooted && team.rank != call.root) || !call.recv || !call.send) return {};
+    const TakenBlock taken = table.taken.of(team.rank);
+    const GivenBlock given = table.given.of(team.rank);
+    return {taken.data, given.data, std::min(taken.bytes, given.bytes)};
+}
+
+BlockCells cells_of(const Team& team, const Call& call) {
+    const size_t most = team.slice.geometry.inline_max;
+    const size_t lines = slot_lines(most);
+    if (!is_between_all(call.collective)) return {.lines = lines, .room = most};
+    const size_t others = team.size - 1;
+    if (others <= lines) {
+        const size_t each = lines / others;
+        return {.lines = each, .room = std::min(each * kLinePayloadBytes, most)};
+    }
+    constexpr size_t kWord = 8;
+    const size_t per_line = (others + lines - 1) / lines;
+    const size_t room = kLinePayloadBytes / per_line;
+    return {.per_line = per_line, .room = room >= kWord ? room / kWord * kWord : room};
 }
 
 }  // namespace
 
-GivenBlock given_to(const Team& team, const Op& op, Rank to) {
-    const Call& call = op.call;
-    const tutti_blocks& blocks = lengths_of(call);
-    switch (call.collective) {
-        case TUTTI_GATHERV:
-            return {call.send, to == call.root ? own_bytes(call) : 0};
-        case TUTTI_SCATTERV:
-            if (team.rank != call.root) return {};
-            break;
-        case TUTTI_ALLGATHERV: {
-            if (call.send) return {call.send, own_bytes(call)};
-            const auto own = block_in<TakenBlock>(call, call.recv, blocks.recv_bytes,
-                                                  blocks.recv_offsets, team.rank);
-            return {own.data, own.bytes};
-        }
-        default:
-            break;
-    }
-    return block_in<GivenBlock>(call, call.send, blocks.send_bytes, blocks.send_offsets, to);
-}
-
-TakenBlock taken_from(const Team& team, const Op& op, Rank from) {
-    const Call& call = op.call;
-    const tutti_blocks& blocks = lengths_of(call);
-    if (call.collective == TUTTI_SCATTERV) {
-        return {call.recv, from == call.root ? own_bytes(call) : 0};
-    }
-    if (call.collective == TUTTI_GATHERV && team.rank != call.root) return {};
-    return block_in<TakenBlock>(call, call.recv, blocks.recv_bytes, blocks.recv_offsets, from);
-}
-
-OwnBlock own_block(const Team& team, const Op& op) {
-    const Call& call = op.call;
-    const bool is_rooted = has_root(call.collective);
-    if ((is_rooted && team.rank != call.root) || !call.recv || !call.send) return {};
-    const TakenBlock taken = taken_from(team, op, team.rank);
-    const GivenBlock given = given_to(team, op, team.rank);
-    return {taken.data, given.data, std::min(taken.bytes, given.bytes)};
+void set_table(const Team& team, const Call& call, BlockTable& table) {
+    set_sides(team, call, table);
+    table.own = own_block(team, call, table);
+    if (team.size > 1) table.cells = cells_of(team, call);
 }
 
 // ---- cells -------------------------------------------------------------------------------------
 
-namespace {
-
-// All ranks know alike what was measured, and whether there are contests. An offer takes a cell
-// with a length.
+// All ranks know alike what was measured, and whether there are contests.
 size_t offered_from(const Team& team, const Op& op, size_t room) {
     const bool has_peers = team.single_copy.peers != nullptr && team.size <= kReadersMax;
     if (!has_peers || op.number >= kOfferNumberMax) return SIZE_MAX;
@@ -83,30 +77,11 @@ size_t offered_from(const Team& team, const Op& op, size_t room) {
     return std::max<size_t>(from, room + 1);
 }
 
-}  // namespace
-
-BlockCells cells_of(const Team& team, const Op& op) {
-    const size_t most = team.slice.geometry.inline_max;
-    if (!is_each_for_each(op)) {
-        return {slot_lines(most), 1, most, offered_from(team, op, most)};
-    }
-    const size_t lines = slot_lines(most);
-    const size_t others = team.size - 1;
-    if (others <= lines) {
-        const size_t each = lines / others;
-        const size_t room = std::min(each * kLinePayloadBytes, most);
-        return {each, 1, room, offered_from(team, op, room)};
-    }
-    constexpr size_t kWord = 8;
-    const size_t per_line = (others + lines - 1) / lines;
-    const size_t room = kLinePayloadBytes / per_line;
-    return {1, per_line, room >= kWord ? room / kWord * kWord : room};
-}
-
-Slot cell_for(const Team& team, const Op& op, const BlockCells& cells, Rank giver, Rank taker) {
+Slot cell_for(const Team& team, const Op& op, Rank giver, Rank taker) {
     if (op.call.collective == TUTTI_SCATTERV) return team.slice.inbox_slot(taker, op.slot, giver);
     Slot slot = team.slice.up_slot(giver, op.slot);
-    if (is_each_for_each(op)) slot.lines += cell_index(giver, taker) * cells.lines * kLineBytes;
+    if (is_each_for_each(op))
+        slot.lines += cell_index(giver, taker) * team.blocks.cells.lines * kLineBytes;
     return slot;
 }
 
@@ -116,9 +91,8 @@ uint64_t cell_flag(const Op& op, const Slot& cell) {
     return line_flag(begin).load(std::memory_order_acquire);
 }
 
-Told told_in_cell(const Team& team, const Op& op, const BlockCells& cells, Rank giver,
-                  LongBlock& block) {
-    const Slot cell = cell_for(team, op, cells, giver, team.rank);
+Told told_in_cell(const Team& team, const Op& op, Rank giver, LongBlock& block) {
+    const Slot cell = cell_for(team, op, giver, team.rank);
     const uint64_t there = cell_flag(op, cell);
     if (!is_same_number(there, op.flag)) return Told::kNotYet;
     const uint64_t wanted = with_size(op.flag, kSizeMax);
@@ -150,10 +124,10 @@ uint64_t rounds_of(const Team& team, size_t share, size_t bytes) {
     return (bytes + piece - 1) / piece;
 }
 
-BlockPiece piece_in(const Team& team, const Op& op, const BlockCells& cells, size_t bytes,
-                    uint64_t round) {
+BlockPiece piece_in(const Team& team, const Op& op, size_t bytes, uint64_t round) {
     const bool is_late = round >= kOfferedRound;
-    if (bytes <= cells.room || is_offered(cells, bytes) != is_late) return {};
+    if (bytes <= team.blocks.cells.room || is_offered(team.blocks.cells, bytes) != is_late)
+        return {};
     const size_t each = piece_bytes(team, op.piece_bytes, bytes);
     const size_t offset = std::min((is_late ? round - kOfferedRound : round) * each, bytes);
     return {offset, std::min(each, bytes - offset)};

@@ -16,18 +16,9 @@ inline bool has_block_each(const Op& op) { return is_dealt(op.call.collective); 
 // And each rank does.
 inline bool is_each_for_each(const Op& op) { return is_between_all(op.call.collective); }
 
-// No bytes: nothing is given, or taken. A call without lengths has equal blocks: so costs ask.
-struct GivenBlock {
-    const std::byte* data = nullptr;
-    size_t bytes = 0;
-};
-struct TakenBlock {
-    std::byte* data = nullptr;
-    size_t bytes = 0;
-};
-// By this rank to another one, or to itself.
-GivenBlock given_to(const Team& team, const Op& op, Rank to);
-TakenBlock taken_from(const Team& team, const Op& op, Rank from);
+// The blocks of this rank, and how its slots are cut. Nothing is offered yet, see offered_from().
+// A call without lengths has equal blocks: so costs ask.
+void set_table(const Team& team, const Call& call, BlockTable& table);
 
 // Visits those of whom this rank has blocks, or for whom: the others, or the root.
 template <class Visit>
@@ -40,23 +31,9 @@ void for_others(const Team& team, const Op& op, Visit visit) {
     }
 }
 
-// A block of this rank for itself; no bytes: there is none, or it is in its place already.
-struct OwnBlock {
-    std::byte* to = nullptr;
-    const std::byte* from = nullptr;
-    size_t bytes = 0;
-};
-OwnBlock own_block(const Team& team, const Op& op);
-
-// How a slot is cut: in whole lines, or several cells a line. And which blocks are read in place.
-struct BlockCells {
-    size_t lines = 1;           // of a cell
-    size_t per_line = 1;        // cells; more than 1: their flags have no length
-    size_t room = 0;            // bytes of a cell
-    size_t offered = SIZE_MAX;  // blocks of so many bytes and more are offered; none
-    [[nodiscard]] bool has_offers() const { return offered != SIZE_MAX; }
-};
-BlockCells cells_of(const Team& team, const Op& op);
+// From how many bytes on blocks are offered, which is more than `room`; SIZE_MAX: none is. An offer
+// takes a cell with a length.
+size_t offered_from(const Team& team, const Op& op, size_t room);
 inline bool is_short(const BlockCells& cells, size_t bytes) {
     return bytes > 0 && bytes <= cells.room;
 }
@@ -75,14 +52,13 @@ struct LongBlock {
 static_assert(kSizeMax > kInlineBytesMax && sizeof(LongBlock) <= kLinePayloadBytes);
 
 // Where a cell of whole lines is. In an allgatherv all take the same one.
-Slot cell_for(const Team& team, const Op& op, const BlockCells& cells, Rank giver, Rank taker);
+Slot cell_for(const Team& team, const Op& op, Rank giver, Rank taker);
 // Its flag, if it is written in this call; else anything.
 uint64_t cell_flag(const Op& op, const Slot& cell);
 
 // What the cell of a giver has, of whom this rank expects a long block.
 enum class Told { kNotYet, kShort, kLong };
-Told told_in_cell(const Team& team, const Op& op, const BlockCells& cells, Rank giver,
-                  LongBlock& block);
+Told told_in_cell(const Team& team, const Op& op, Rank giver, LongBlock& block);
 
 // Of a chunk, for each taker.
 size_t share_of_chunk(const Team& team, const Op& op);
@@ -94,7 +70,6 @@ struct BlockPiece {
     size_t offset = 0;
     size_t bytes = 0;
 };
-BlockPiece piece_in(const Team& team, const Op& op, const BlockCells& cells, size_t bytes,
-                    uint64_t round);
+BlockPiece piece_in(const Team& team, const Op& op, size_t bytes, uint64_t round);
 
 }  // namespace tutti::node

@@ -44,6 +44,16 @@ TEST(FiguresText, SingleCopy) {
     EXPECT_EQ(text(kNever, kNever, 65536), "single copy never, of scatters from 64 KiB on");
 }
 
+TEST(FiguresText, SingleCopyWhereRanksShareProcessors) {
+    Tuning tuning = kUntried;
+    tuning.single_once = 16384;
+    EXPECT_EQ(
+        consequence_text({}, tuning, true),
+        "copies by prefetch in pieces of up to 16 KiB; single copy from 16 KiB on between all");
+    EXPECT_EQ(consequence_text({}, tuning, false),
+              "copies by prefetch in pieces of up to 16 KiB; no single copy");
+}
+
 TEST(FiguresText, ReadersAtATime) {
     Figures figures = near_cores();
     figures.one_way.single[kMeasuredMiddle] = 31'000;

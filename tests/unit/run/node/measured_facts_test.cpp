@@ -43,6 +43,7 @@ NodeStory crowded_story() {
     story.ranks = 8;
     story.ring_bytes = 524288;
     story.unmeasured = "ranks share processors";
+    story.tuning.single_once = 32768;
     return story;
 }
 
@@ -91,6 +92,7 @@ TEST(MeasuredFacts, HaveTheNamesOfTheReport) {
               "follows/single_copy_one_way_from_bytes 32,768\n"
               "follows/single_copy_all_ways_from_bytes never\n"
               "follows/single_copy_scatter_from_bytes 16,384\n"
+              "follows/single_copy_once_from_bytes never\n"
               "follows/single_copy_readers_max 2\n");
     EXPECT_EQ(listed(facts_of(crowded_story())),
               "host node7\n"
@@ -108,6 +110,7 @@ TEST(MeasuredFacts, HaveTheNamesOfTheReport) {
               "follows/single_copy_one_way_from_bytes never\n"
               "follows/single_copy_all_ways_from_bytes never\n"
               "follows/single_copy_scatter_from_bytes never\n"
+              "follows/single_copy_once_from_bytes 32,768\n"
               "follows/single_copy_readers_max never\n");
 }
 

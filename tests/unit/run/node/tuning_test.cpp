@@ -58,6 +58,23 @@ TEST(Tuning, TheQuickestWayIsTaken) {
     }
 }
 
+// What each has measured by itself counts where no trip between two of them could be.
+TEST(Tuning, RanksThatShareProcessorsReadWhatIsBetweenAll) {
+    Figures figures;
+    for (size_t size = 0; size < kMeasuredBytes.size(); ++size) {
+        figures.once.ring[size] = 1000;
+        figures.once.single[size] = size < 2 ? 1300 : 1200;
+    }
+    EXPECT_EQ(tune(figures, {}, {}).single_once, kMeasuredBytes[2]);
+    EXPECT_EQ(tune(figures, {}, {}).single_all_ways, kNever);
+    EXPECT_EQ(tune(figures, {}, {.has_single = false}).single_once, kNever);
+    figures.once.single.back() = 1300;
+    EXPECT_EQ(tune(figures, {}, {}).single_once, kNever);
+    figures.once.single.back() = 1200;
+    figures.way_ns.fill(1000);
+    EXPECT_EQ(tune(figures, {}, {}).single_once, kNever) << "they have processors of their own";
+}
+
 TEST(Tuning, PiecesFollowTheWayAndTheRing) {
     Figures figures;
     figures.way_ns = {90, 80, 70, 60};
