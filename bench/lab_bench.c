@@ -12,8 +12,7 @@
 // now and then; a root does not run ahead. With late=RANK:MS too, that rank sleeps so long before
 // each of them, it is never the root, and the slowest of the other ranks counts.
 //
-// BYTES are those of MPI_Bcast's, MPI_Reduce's, MPI_Allreduce's buffer; of each rank's block in
-// gather, scatter, allgather. They are a multiple of 8.
+// Collectives and BYTES are those of collective_cell.h; blocks of vector forms are nearly even.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,8 +37,8 @@ struct cell {
     int words;  // of 8 bytes
     int rank, ranks;
     struct late late;
-    int is_apart;                   // one call at a time
-    size_t send_words, recv_words;  // of each set
+    int is_apart;  // one call at a time
+    struct layout layout;
     double* send[kSets];
     double* recv[kSets];
 };
@@ -64,13 +63,17 @@ static int parse_late(const char* text, struct late* late) {
            late->ms >= 0 && late->ms <= 10000;
 }
 
-// What word `i` of the block of rank `owner` holds in a batch: whole numbers, whose sums are exact.
-static double value(int owner, int i, int batch, int set) {
-    return 3.0 * (owner + 1) + i % 1021 + 7.0 * (batch % 1000) + set;
+// What word `i` of the block that `giver` has for `taker` holds in a batch: whole numbers, whose
+// sums are exact. With fewer than 2,640 ranks no two blocks have the same one there.
+static double value(int giver, int taker, int i, int batch, int set) {
+    return 3.0 * (giver + 1) + 7919.0 * taker + i % 1021 + 7.0 * (batch % 1000) + set;
 }
 
-static void fill_block(double* block, int words, int owner, int batch, int set) {
-    for (int i = 0; i < words; ++i) block[i] = value(owner, i, batch, set);
+// Whose word of index `i` is the mean of those of the givers from `first` to `last`, times their
+// number: givers' words differ by 3 from one to the next.
+static double sum_of_values(int first, int last, int taker, int i, int batch, int set) {
+    const double ends = value(first, taker, i, batch, set) + value(last, taker, i, batch, set);
+    return (last - first + 1) * ends / 2;
 }
 
 static int root_of(const struct cell* cell, int batch, int call) {
@@ -86,71 +89,61 @@ static int is_root(const struct cell* cell, int batch, int calls, int set) {
     return 0;
 }
 
+// The words of block `index` of what this rank sends, or as a root of a broadcast has. What comes
+// from a root is the same from each, since the last of a set's roots is not known.
+static void fill_block(const struct cell* cell, double* block, int words, int index, int batch,
+                       int set) {
+    const struct collective_facts* facts = &kFacts[cell->collective];
+    const int giver = facts->from == ROOT ? 0 : cell->rank;
+    const int taker = facts->send == ALL ? index : 0;
+    for (int i = 0; i < words; ++i) block[i] = value(giver, taker, i, batch, set);
+}
+
 static void prepare(struct cell* cell, int batch, int calls) {
+    const struct blocks *send = &cell->layout.send, *recv = &cell->layout.recv;
+    const int has_root = kFacts[cell->collective].from == ROOT;
     for (int set = 0; set < kSets && set < calls; ++set) {
-        memset(cell->recv[set], kPoison, cell->recv_words * sizeof(double));
-        switch (cell->collective) {
-            case BCAST:  // The first root of a set hands the data on to all later ones.
-                if (root_of(cell, batch, set) == cell->rank) {
-                    fill_block(cell->recv[set], cell->words, 0, batch, set);
-                }
-                break;
-            case SCATTER:
-                if (!is_root(cell, batch, calls, set)) break;
-                for (int peer = 0; peer < cell->ranks; ++peer) {
-                    fill_block(cell->send[set] + (size_t)peer * (size_t)cell->words, cell->words,
-                               peer, batch, set);
-                }
-                break;
-            default:
-                fill_block(cell->send[set], cell->words, cell->rank, batch, set);
+        memset(cell->recv[set], kPoison, recv->total * sizeof(double));
+        // The first root of a broadcast's set hands the data on to all later ones.
+        if (cell->collective == BCAST && root_of(cell, batch, set) == cell->rank) {
+            fill_block(cell, cell->recv[set], cell->words, 0, batch, set);
+        }
+        if (has_root && !is_root(cell, batch, calls, set)) continue;
+        for (int i = 0; i < send->count; ++i) {
+            fill_block(cell, cell->send[set] + send->at[i], send->words[i], i, batch, set);
         }
     }
 }
 
 static void make_call(struct cell* cell, int batch, int call) {
     const int set = call % kSets;
-    call_collective(cell->collective, cell->send[set], cell->recv[set], cell->words, MPI_SUM,
+    call_collective(&cell->layout, cell->send[set], cell->recv[set], MPI_SUM,
                     root_of(cell, batch, call));
 }
 
-static long wrong_words(const double* block, int words, int owner, int batch, int set) {
+// In block `index` of what was received.
+static long wrong_words(const struct cell* cell, int index, int batch, int set) {
+    const struct collective_facts* facts = &kFacts[cell->collective];
+    const struct blocks* recv = &cell->layout.recv;
+    const double* block = cell->recv[set] + recv->at[index];
+    const int taker = facts->send == ALL ? cell->rank : 0;
+    int first = 0, last = 0;  // of those whose blocks it is made of
+    if (facts->from == IN_TURN) first = last = index;
+    if (facts->from == EVERYBODY) last = cell->ranks - 1;
+    if (facts->from == UP_TO_OWN) last = cell->rank;
+    if (facts->from == BELOW_OWN) last = cell->rank - 1;
     long wrong = 0;
-    for (int i = 0; i < words; ++i) wrong += block[i] != value(owner, i, batch, set);
-    return wrong;
-}
-
-static long wrong_sums(const struct cell* cell, int batch, int set) {
-    long wrong = 0;
-    // Ranks' values differ by 3 from one to the next, so their mean is that of the first and the
-    // last.
-    for (int i = 0; i < cell->words; ++i) {
-        const double ends = value(0, i, batch, set) + value(cell->ranks - 1, i, batch, set);
-        wrong += cell->recv[set][i] != cell->ranks * ends / 2;
+    for (int i = 0; last >= 0 && i < recv->words[index]; ++i) {
+        wrong += block[i] != sum_of_values(first, last, taker, i, batch, set);
     }
     return wrong;
 }
 
 static long check_set(const struct cell* cell, int batch, int calls, int set) {
-    const int rooted = cell->collective == REDUCE || cell->collective == GATHER;
-    if (rooted && !is_root(cell, batch, calls, set)) return 0;
-    switch (cell->collective) {
-        case BARRIER:
-            return 0;
-        case BCAST:
-            return wrong_words(cell->recv[set], cell->words, 0, batch, set);
-        case SCATTER:
-            return wrong_words(cell->recv[set], cell->words, cell->rank, batch, set);
-        case REDUCE:
-        case ALLREDUCE:
-            return wrong_sums(cell, batch, set);
-        default:
-            break;
-    }
+    if (kFacts[cell->collective].is_root_s && !is_root(cell, batch, calls, set)) return 0;
     long wrong = 0;
-    for (int peer = 0; peer < cell->ranks; ++peer) {
-        const double* block = cell->recv[set] + (size_t)peer * (size_t)cell->words;
-        wrong += wrong_words(block, cell->words, peer, batch, set);
+    for (int index = 0; index < cell->layout.recv.count; ++index) {
+        wrong += wrong_words(cell, index, batch, set);
     }
     return wrong;
 }
@@ -189,7 +182,7 @@ static void print_cell(const struct cell* cell, double* times, int batches, int 
     printf(
         "{\"collective\": \"%s\", \"bytes\": %ld, \"ranks\": %d, \"calls\": %d, \"batches\": "
         "%d, \"median_ms\": %.6f, \"min_ms\": %.6f, \"max_ms\": %.6f, \"wrong\": %ld}\n",
-        kNames[cell->collective], 8L * cell->words, cell->ranks, calls, batches, 1e3 * middle,
+        kFacts[cell->collective].name, 8L * cell->words, cell->ranks, calls, batches, 1e3 * middle,
         1e3 * times[0], 1e3 * times[batches - 1], wrong);
     fflush(stdout);
 }
@@ -228,20 +221,20 @@ static void run_cell(struct cell* cell, double seconds) {
 static void open_cell(struct cell* cell) {
     MPI_Comm_rank(MPI_COMM_WORLD, &cell->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &cell->ranks);
-    const size_t words = (size_t)cell->words, all = words * (size_t)cell->ranks;
-    cell->send_words = cell->collective == SCATTER ? all : words;
-    cell->recv_words = cell->collective == GATHER || cell->collective == ALLGATHER ? all : words;
+    const int is_open =
+        open_layout(&cell->layout, cell->collective, cell->words, cell->rank, cell->ranks, 1);
     for (int set = 0; set < kSets; ++set) {
-        cell->send[set] = malloc(cell->send_words * sizeof(double) + 8);
-        cell->recv[set] = malloc(cell->recv_words * sizeof(double) + 8);
+        cell->send[set] = is_open ? malloc(cell->layout.send.total * sizeof(double) + 8) : NULL;
+        cell->recv[set] = is_open ? malloc(cell->layout.recv.total * sizeof(double) + 8) : NULL;
         if (!cell->send[set] || !cell->recv[set]) {
-            fprintf(stderr, "lab_bench: no memory\n");
+            fprintf(stderr, "lab_bench: no memory, or blocks too long for an int\n");
             MPI_Abort(MPI_COMM_WORLD, 1);
         }
     }
 }
 
 static void close_cell(struct cell* cell) {
+    close_layout(&cell->layout);
     for (int set = 0; set < kSets; ++set) {
         free(cell->send[set]);
         free(cell->recv[set]);
@@ -272,7 +265,8 @@ int main(int count, char** words) {
     const int is_apart = is_late || strcmp(words[2], "apart") == 0;
     const int first = is_apart ? 3 : 2;
     for (int i = first; i < count; ++i) {
-        if (!parse_cell(words[i], &cell.collective, &cell.words)) return usage("bad COLLECTIVE:BYTES or late=RANK:MS");
+        if (!parse_cell(words[i], &cell.collective, &cell.words))
+            return usage("bad COLLECTIVE:BYTES or late=RANK:MS");
     }
     MPI_Init(&count, &words);
     cell.late = late;

@@ -9,8 +9,8 @@
 // call, since virtual time is the same on every run. Rank 0 prints `COLLECTIVE BYTES SECONDS` for
 // each, and the root is rank 0.
 //
-// BYTES are those of MPI_Bcast's, MPI_Reduce's, MPI_Allreduce's buffer; of each rank's block in
-// gather, scatter, allgather. They are a multiple of 8.
+// Collectives and BYTES are those of collective_cell.h, but for the lengths of vector forms: all
+// blocks are equally long, as in the schedules of `tutti explain`.
 #include <math.h>
 #include <mpi.h>
 #include <smpi/smpi.h>
@@ -45,13 +45,13 @@ static void fold(void* in, void* inout, int* words, MPI_Datatype* type) {
 
 // From the common beginning until the last rank is done; at rank 0.
 static double measure(const struct cell* cell, int rank, int ranks, MPI_Op op) {
-    const enum collective what = cell->collective;
-    const size_t one = (size_t)cell->words * 8 + 8, all = one * (size_t)ranks;
-    const int is_root = rank == 0;
-    const size_t send_bytes = what == SCATTER && is_root ? all : one;
-    const size_t recv_bytes = what == ALLGATHER || (what == GATHER && is_root) ? all : one;
-    void* send = SMPI_SHARED_MALLOC(send_bytes);
-    void* recv = SMPI_SHARED_MALLOC(recv_bytes);
+    struct layout layout;
+    if (!open_layout(&layout, cell->collective, cell->words, rank, ranks, 0)) {
+        fprintf(stderr, "scale_bench: no memory, or blocks too long for an int\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    void* send = SMPI_SHARED_MALLOC(layout.send.total * 8 + 8);
+    void* recv = SMPI_SHARED_MALLOC(layout.recv.total * 8 + 8);
     MPI_Barrier(MPI_COMM_WORLD);
     const double here = MPI_Wtime();
     double latest = 0;
@@ -62,25 +62,32 @@ static double measure(const struct cell* cell, int rank, int ranks, MPI_Op op) {
     struct timespec time = {0, lround(rest * 1e9)};
     if (time.tv_nsec >= 1000000000) time = (struct timespec){1, time.tv_nsec - 1000000000};
     nanosleep(&time, NULL);  // SMPI's
-    call_collective(what, send, recv, cell->words, op, 0);
+    call_collective(&layout, send, recv, op, 0);
     const double took = MPI_Wtime() - begin;
     double longest = 0;
     MPI_Reduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     SMPI_SHARED_FREE(send);
     SMPI_SHARED_FREE(recv);
+    close_layout(&layout);
     return longest;
 }
 
-// What SMPI does once, in the first call that asks who shares a host: a ring of all ranks.
-static void warm_up(int ranks, MPI_Op op) {
-    void* send = SMPI_SHARED_MALLOC((size_t)ranks * 8);
-    void* recv = SMPI_SHARED_MALLOC((size_t)ranks * 8);
-    for (int i = 0; i < COLLECTIVES; ++i) {
-        const struct cell cell = {(enum collective)i, 1};
-        call_collective(cell.collective, send, recv, cell.words, op, 0);
+// False where it is none that this program has: schedules have no skewed lengths.
+static int parse(const char* text, struct cell* cell) {
+    return parse_cell(text, &cell->collective, &cell->words) &&
+           kFacts[cell->collective].lengths != SKEWED;
+}
+
+// What SMPI does once, in the first call that asks who shares a host: a ring of all ranks. cells:
+// the words that name them.
+static void warm_up(char** cells, int count, int rank, int ranks, MPI_Op op) {
+    int is_warm[COLLECTIVES] = {0};
+    for (int i = 0; i < count; ++i) {
+        struct cell cell;
+        if (!parse(cells[i], &cell) || is_warm[cell.collective]++) continue;
+        cell.words = 1;
+        measure(&cell, rank, ranks, op);
     }
-    SMPI_SHARED_FREE(send);
-    SMPI_SHARED_FREE(recv);
 }
 
 // Before ranks are there; the word that is wrong, or NULL.
@@ -93,7 +100,7 @@ static const char* parse_words(int argc, char** argv) {
     fold_ns_per_word = ns_per_kib * 8 / 1024;
     for (int i = 2; i < argc; ++i) {
         struct cell cell;
-        if (!parse_cell(argv[i], &cell.collective, &cell.words)) return argv[i];
+        if (!parse(argv[i], &cell)) return argv[i];
     }
     return NULL;
 }
@@ -107,13 +114,13 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Op op;
     MPI_Op_create(fold, 1, &op);
-    warm_up(ranks, op);
+    warm_up(argv + 2, argc - 2, rank, ranks, op);
     for (int i = 2; i < argc; ++i) {
         struct cell cell;
-        if (!parse_cell(argv[i], &cell.collective, &cell.words)) continue;  // not so: parse_words() has
+        if (!parse(argv[i], &cell)) continue;  // not so: parse_words() has
         const double seconds = measure(&cell, rank, ranks, op);
         if (rank != 0) continue;
-        printf("%s %d %.9f\n", kNames[cell.collective], cell.words * 8, seconds);
+        printf("%s %d %.9f\n", kFacts[cell.collective].name, cell.words * 8, seconds);
         fflush(stdout);
     }
     MPI_Op_free(&op);

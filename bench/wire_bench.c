@@ -2,12 +2,13 @@
 // What collectives cost across hosts with RDMA devices, in time and in what can be counted:
 // wire_bench SECONDS BYTES[,BYTES...] COLLECTIVE...
 //
-// For each collective (barrier bcast reduce allreduce gather scatter allgather) and block of so many
-// bytes it makes calls for about so many seconds, and rank 0 prints one line of JSON:
+// For each collective of collective_cell.h and so many bytes it makes calls for about so many
+// seconds, and rank 0 prints one line of JSON:
 //   calls     how many
 //   us        the median over ten batches of what a call took the slowest rank
 //   wakeups   voluntary context switches a call, all ranks
-//   packets   that the RDMA devices of rank 0's machine sent for a call (soft-RoCE's sent_pkts); null
+//   packets   that the RDMA devices of rank 0's machine sent for a call (soft-RoCE's sent_pkts);
+//   null
 //             where none counts them
 //   wrong     wrong results
 // Plain MPI, to be run bare and through Tutti.
@@ -25,24 +26,25 @@ enum { kBatches = 10, kCallsMin = 2 * kBatches, kCallsMax = 200000 };
 
 static int rank, size;
 
-// Of a call whose elements are the rank + 1 everywhere: whether the last one received is wrong.
-static int is_wrong(enum collective what, int root, const double* recv, int words) {
-    const double sum = size * (size + 1) / 2.0;
-    switch (what) {
-        case BCAST:
-        case SCATTER:
-            return recv[words - 1] != root + 1;
-        case REDUCE:
-            return rank == root && recv[words - 1] != sum;
-        case ALLREDUCE:
-            return recv[words - 1] != sum;
-        case GATHER:
-            return rank == root && recv[(size_t)size * (size_t)words - 1] != size;
-        case ALLGATHER:
-            return recv[(size_t)size * (size_t)words - 1] != size;
-        default:
-            return 0;
+// Of a call whose elements are the rank + 1 everywhere: what the last one received is to be, or 0
+// where there is none on this rank.
+static double expected(enum collective what, int root) {
+    if (kFacts[what].is_root_s && rank != root) return 0;
+    switch (kFacts[what].from) {
+        case ROOT:
+            return root + 1;
+        case IN_TURN:
+            return size;
+        case EVERYBODY:
+            return size * (size + 1) / 2.0;
+        case UP_TO_OWN:
+            return (rank + 1) * (rank + 2) / 2.0;
+        case BELOW_OWN:
+            return rank * (rank + 1) / 2.0;
+        case NOBODY:
+            break;
     }
+    return 0;
 }
 
 // Sum over all devices here; -1: there are none that count. The kernel counts anew each 10 ms.
@@ -78,17 +80,22 @@ static int by_value(const void* a, const void* b) {
 }
 
 static int measure(enum collective what, int words, double seconds) {
-    const size_t all_words = (size_t)size * (size_t)words;
-    double* send = malloc((all_words + 1) * sizeof(double));
-    double* recv = malloc((all_words + 1) * sizeof(double));
+    struct layout layout;
+    if (!open_layout(&layout, what, words, rank, size, 1)) MPI_Abort(MPI_COMM_WORLD, 1);
+    const size_t words_sent = layout.send.total, words_got = layout.recv.total;
+    double* send = malloc((words_sent + 1) * sizeof(double));
+    double* recv = malloc((words_got + 1) * sizeof(double));
     if (!send || !recv) MPI_Abort(MPI_COMM_WORLD, 1);
-    for (size_t i = 0; i < all_words; ++i) send[i] = recv[i] = rank + 1;
+    for (size_t i = 0; i < words_sent; ++i) send[i] = rank + 1;
+    for (size_t i = 0; i < words_got; ++i) recv[i] = rank + 1;
     int wrong = 0;
     double begin = MPI_Wtime();
     for (int i = 0; i < kCallsMin; ++i) {
-        if (what == BCAST && words > 0) recv[words - 1] = rank + 1;
-        call_collective(what, send, recv, words, MPI_SUM, i % size);
-        wrong += words > 0 && is_wrong(what, i % size, recv, words);
+        const double right = words_got > 0 ? expected(what, i % size) : 0;
+        // A broadcast sends it.
+        if (words_got > 0) recv[words_got - 1] = what == BCAST ? rank + 1 : -1;
+        call_collective(&layout, send, recv, MPI_SUM, i % size);
+        wrong += right > 0 && recv[words_got - 1] != right;
     }
     double one = (MPI_Wtime() - begin) / kCallsMin;
     MPI_Allreduce(MPI_IN_PLACE, &one, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
@@ -104,7 +111,7 @@ static int measure(enum collective what, int words, double seconds) {
     for (int batch = 0; batch < kBatches; ++batch) {
         begin = MPI_Wtime();
         for (int i = 0; i < calls / kBatches; ++i) {
-            call_collective(what, send, recv, words, MPI_SUM, i % size);
+            call_collective(&layout, send, recv, MPI_SUM, i % size);
         }
         us[batch] = (MPI_Wtime() - begin) * 1e6 / (calls / kBatches);
     }
@@ -119,8 +126,9 @@ static int measure(enum collective what, int words, double seconds) {
     MPI_Allreduce(MPI_IN_PLACE, &sleeps, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {
-        printf("{\"collective\": \"%s\", \"bytes\": %d, \"calls\": %d, \"us\": %.2f", kNames[what],
-               words * (int)sizeof(double), calls, (us[kBatches / 2 - 1] + us[kBatches / 2]) / 2);
+        printf("{\"collective\": \"%s\", \"bytes\": %d, \"calls\": %d, \"us\": %.2f",
+               kFacts[what].name, words * (int)sizeof(double), calls,
+               (us[kBatches / 2 - 1] + us[kBatches / 2]) / 2);
         printf(", \"wakeups\": %.2f", sleeps / calls);
         if (packets < 0 || packets_after < 0) {
             printf(", \"packets\": null");
@@ -132,6 +140,7 @@ static int measure(enum collective what, int words, double seconds) {
     }
     free(send);
     free(recv);
+    close_layout(&layout);
     return wrong;
 }
 

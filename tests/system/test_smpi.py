@@ -62,6 +62,16 @@ def test_a_message_takes_what_the_platform_says(tmp_path):
     ["gather", "--bytes", "64K", "--algorithm", "direct"],
     ["scatter", "--bytes", "64K", "--algorithm", "binomial"],
     ["allgather", "--bytes", "64K", "--algorithm", "ring"],
+    ["reduce_scatter_block", "--bytes", "64K", "--algorithm", "pairwise"],
+    ["alltoall", "--bytes", "64K", "--algorithm", "bruck"],
+    ["scan", "--bytes", "64K", "--algorithm", "doubling"],
+    ["exscan", "--bytes", "64K", "--algorithm", "doubling_123"],
+    ["gatherv", "--bytes", "64K", "--algorithm", "direct"],
+    ["scatterv", "--bytes", "64K", "--algorithm", "direct"],
+    ["allgatherv", "--bytes", "64K", "--algorithm", "ring"],
+    ["alltoallv", "--bytes", "64K", "--algorithm", "linear"],
+    ["alltoallw", "--bytes", "64K", "--algorithm", "pairwise"],
+    ["reduce_scatter", "--bytes", "64K", "--algorithm", "halving"],
 ], ids=lambda words: f"{words[0]}-{words[-1]}")
 @pytest.mark.parametrize("placement", ["block", "round-robin", "random:3"])
 def test_calls_end_on_a_fat_tree(tmp_path, words, placement):

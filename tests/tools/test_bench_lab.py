@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tools/bench-lab: what it refuses, and what its tables make of figures. Without a lab."""
 import pathlib
+import re
 import subprocess
 import sys
 import types
@@ -8,14 +9,23 @@ import types
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools/bench-lab.d"))
-sys.path.insert(0, str(ROOT / "tools/lab.d"))
+sys.path[:0] = [str(ROOT / "tools" / folder) for folder in ("bench-lab.d", "bench.d", "lab.d")]
+import collective_list  # noqa: E402  pylint: disable=wrong-import-position
+import limits  # noqa: E402  pylint: disable=wrong-import-position
 import multicast  # noqa: E402  pylint: disable=wrong-import-position
 import prices  # noqa: E402  pylint: disable=wrong-import-position
 import runs  # noqa: E402  pylint: disable=wrong-import-position
 
 CHOSEN = types.SimpleNamespace(mpis=["openmpi", "mpich"], tutti_on=["openmpi"], quick=False)
-LAB = types.SimpleNamespace(rate_bits=25_000_000, leaves="8,8", rate="25mbit")
+
+
+def lab_of(leaves, uplink_bits=25_000_000, spare=0):
+    built = ",".join(str(int(size) + spare) for size in leaves.split(","))
+    return types.SimpleNamespace(name="lab", rate_bits=25_000_000, uplink_bits=uplink_bits,
+                                 rate="25mbit", leaves=leaves, built=built, spare=spare)
+
+
+LAB = lab_of("8,8")
 
 
 @pytest.mark.parametrize("words, line", [
@@ -36,6 +46,8 @@ LAB = types.SimpleNamespace(rate_bits=25_000_000, leaves="8,8", rate="25mbit")
     (["--table", "prices", "--again", "/no/kept.json"], "--again: cannot read /no/kept.json"),
     (["--rounds", "0"], "--rounds: at least 1"),
     (["--bytes", "12"], "argument --bytes: '12': every size is a multiple of 8 bytes"),
+    (["--collectives", "scam"], "argument --collectives: 'scam' is none of all, "
+     + ", ".join(runs.NAMES)),
 ])
 def test_bad_words_get_one_line(words, line):
     done = subprocess.run([ROOT / "tools/bench-lab", *words], capture_output=True, text=True,
@@ -43,14 +55,70 @@ def test_bad_words_get_one_line(words, line):
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"bench-lab: {line}\n")
 
 
-@pytest.mark.parametrize("collective, ms", [
-    ("barrier", 0), ("bcast", 335.5), ("allreduce", 629.1), ("allgather", 5033.2)])
-def test_limits_of_a_link(collective, ms):
-    place = runs.Place(16, 1)
-    assert runs.limit_ms(collective, 1 << 20, place, 25_000_000) == pytest.approx(ms, abs=0.1)
-    if collective == "allgather":  # four ranks a host: all their blocks cross each link
-        assert runs.limit_ms(collective, 1 << 20, runs.Place(16, 4), 25_000_000) == \
-            pytest.approx(4 * ms, abs=0.5)
+def test_the_list_of_collectives_is_that_of_tutti():
+    table = (ROOT / "src/base/collectives.h").read_text()
+    names = re.findall(r'^    \{"(\w+)"', table, re.MULTILINE)
+    assert sorted(names) == sorted(collective_list.COLLECTIVES) and len(names) == 17
+
+
+def times_a_block(collective, place, lab=LAB):
+    """The limit of 1 MiB in units of what a link needs for 1 MiB."""
+    size = 1 << 20
+    return limits.limit_ms(collective, size, place, lab) / (size * 8e3 / lab.rate_bits)
+
+
+# One rank a host, leaves 8,8. Of vector forms even ranks' blocks are 7/8 long, odd ones' 9/8, so 16
+# blocks are as long as even ones, and without the shortest they have 15 1/8.
+@pytest.mark.parametrize("collective, blocks", [
+    ("barrier", 0), ("bcast", 1), ("reduce", 1), ("allreduce", 15 / 8), ("gather", 15),
+    ("scatter", 15), ("allgather", 15), ("reduce_scatter_block", 15), ("scan", 1), ("exscan", 1),
+    ("alltoall", 64), ("alltoallv", 64), ("alltoallw", 64),  # from 8 ranks to 8, between leaves
+    ("gatherv", 15), ("scatterv", 15),  # in the mean over the roots
+    ("allgatherv", 15.125), ("reduce_scatter", 15.125),
+    ("allgatherv_skewed", 1 + 14 * 8 / (1 << 20))])
+def test_limits_of_a_link(collective, blocks):
+    assert times_a_block(collective, runs.Place(16, 1)) == pytest.approx(blocks)
+
+
+def test_a_bcast_of_a_mebibyte_at_25_mbit():
+    assert limits.limit_ms("bcast", 1 << 20, runs.Place(16, 1), LAB) == pytest.approx(335.5, abs=0.1)
+
+
+@pytest.mark.parametrize("collective, place, leaves, blocks", [
+    # Four ranks a host: all their blocks cross each link.
+    ("allgather", runs.Place(16, 4), "8,8", 60), ("allreduce", runs.Place(16, 4), "8,8", 15 / 8),
+    ("alltoall", runs.Place(16, 4), "8,8", 32 * 32), ("scan", runs.Place(16, 4), "8,8", 1),
+    ("gatherv", runs.Place(16, 4), "8,8", 60), ("reduce_scatter", runs.Place(16, 4), "8,8", 60),
+    # Four leaves of four: of a leaf's links up 4 ranks' blocks for 12, of a host's 15.
+    ("alltoall", runs.Place(16, 1, order="across"), "4,4,4,4", 48),
+    ("alltoall", runs.Place(16, 1, order="random:1"), "4,4,4,4", 48),
+    # On one leaf only the hosts' own.
+    ("alltoall", runs.Place(8, 1), "8,8", 7),
+    # In turn over leaves, or over hosts, each rank but the first waits for those before it.
+    ("scan", runs.Place(16, 1, order="across"), "4,4,4,4", 4),
+    ("exscan", runs.Place(16, 4, placement="round-robin"), "8,8", 4),
+])
+def test_limits_follow_where_ranks_stand(collective, place, leaves, blocks):
+    assert times_a_block(collective, place, lab_of(leaves)) == pytest.approx(blocks)
+
+
+@pytest.mark.parametrize("collective, blocks", [
+    ("bcast", 2), ("gather", 16), ("allreduce", 2), ("alltoall", 128), ("reduce_scatter", 16),
+    ("scan", 2)])
+def test_limits_of_slow_links_between_switches(collective, blocks):
+    """Half as fast: all that is above what a host's own link needs comes from there."""
+    slow = lab_of("8,8", 12_500_000)
+    assert times_a_block(collective, runs.Place(16, 1), slow) == pytest.approx(blocks)
+
+
+def test_spare_hosts_have_no_part_in_limits():
+    place = runs.Place(16, 1, order="across")
+    assert times_a_block("alltoall", place, lab_of("4,4,4,4", spare=1)) == pytest.approx(48)
+
+
+def test_prices_are_of_what_has_one_length():
+    assert prices.priced(["barrier", "scan", "allgatherv_skewed", "alltoallv"]) == \
+        ["scan", "alltoallv"]
 
 
 def test_a_gain_is_that_over_the_best_of_each_kind():

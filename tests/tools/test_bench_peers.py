@@ -7,7 +7,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools/bench-peers.d"))
+sys.path[:0] = [str(ROOT / "tools/bench-peers.d"), str(ROOT / "tools/bench.d")]
 import peer_book  # noqa: E402  pylint: disable=wrong-import-position
 from peer_book import Book, Job, Where  # noqa: E402  pylint: disable=wrong-import-position
 

@@ -7,6 +7,7 @@ bare MPI or Tutti with an algorithm that is ordered by name; what ran is printed
 import statistics
 from dataclasses import dataclass
 
+import limits
 import runs
 from runs import MPIS, Column, Place, ms_text, ratio_text, size_text
 
@@ -124,7 +125,7 @@ def measure(part, lab, chosen, book, told):
 def row_of(name, where, by_column, columns, lab):
     """The gain over each kind: its best median / the slowest of multicast."""
     place, collective, size = where
-    limit = runs.limit_ms(collective, size, place, lab.rate_bits)
+    limit = limits.limit_ms(collective, size, place, lab)
     limit = limit if limit >= LIMIT_MS_MIN else None
     middle = {key: statistics.median(ms) for key, ms in by_column.items()}
     kinds = {}

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import runs
+from collective_list import SKEWED, VECTORS
 from jobs import order_hosts
 from runs import Column, Place, ms_text, size_text
 
@@ -38,7 +39,6 @@ LATENCY_CELL = ("bcast", 8)
 # From here on the links take the time, and prices are judged; below, their order is.
 LINKS_BYTES = 16 << 10
 NEAR = 1.1  # what is as good as the best
-VECTORS = ("bcast", "reduce", "allreduce")
 SIZES = {True: [1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20],
          False: [1 << 10, 4 << 10, 16 << 10, 64 << 10]}
 BEDS = (("8,8", "leaves"), ("4,4,4,4", "across"))
@@ -86,17 +86,21 @@ def measured_latency_ns(lab, place, chosen, book, told):
     return max(int(statistics.median(times) * 1e6 / (lab.hosts - 1)), 2)
 
 
+def priced(collectives):
+    """Of these, those with data whose blocks a price takes for equally long, and which about are."""
+    return [name for name in collectives if name not in ("barrier", SKEWED)]
+
+
 def measure_bed(leaves, order, chosen, book, told):
     """Rows of one fabric, and what it was."""
     rows = []
-    collectives = [name for name in chosen.collectives if name != "barrier"]
     with contextlib.ExitStack() as held:
         lab = held.enter_context(runs.Lab(leaves, chosen.rate))
         place = Place(lab.hosts, 1, order=order, apart=True)
         state = json.loads(Path(lab.state_file()).read_text())
         latency_ns = measured_latency_ns(lab, place, chosen, book, told)
         options = held.enter_context(options_of(state, order, latency_ns))
-        for collective in collectives:
+        for collective in priced(chosen.collectives):
             sizes = chosen.bytes or SIZES[collective in VECTORS]
             cells = [(collective, size) for size in sizes]
             for algorithm in predicted(chosen.tutti, options, collective, sizes[0]):

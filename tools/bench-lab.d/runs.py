@@ -7,12 +7,14 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from collective_list import COLLECTIVES, SKEWED
+
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = ROOT / "build/peers"
 WORK = ROOT / "build/bench-lab"
 LAB = str(ROOT / "tools/lab")
 MPIS = {"openmpi": "Open MPI", "mpich": "MPICH", "impi": "Intel MPI"}
-COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather"]
+NAMES = [*COLLECTIVES, SKEWED]
 RUN_SECONDS_MAX = 3600
 
 
@@ -24,7 +26,7 @@ class Column:
     title: str
     kind: str  # what it stands for in a comparison
     settings: tuple = ()  # (variable, value) of Tutti
-    collectives: tuple = tuple(COLLECTIVES)
+    collectives: tuple = tuple(NAMES)
 
     @property
     def key(self):
@@ -90,6 +92,7 @@ class Lab:
         noted = subprocess.run([LAB, "status", "--name", self.name, "--json"], text=True,
                                stdout=subprocess.PIPE, check=True).stdout
         self.rate_bits = json.loads(noted)[0]["rate_bits"]
+        self.uplink_bits = json.loads(noted)[0]["uplink_bits"]
         try:
             if self.background:
                 self.start_background()
@@ -133,19 +136,6 @@ class Lab:
                 "--placement", place.placement, "--order", place.order,
                 *(["--spare", str(self.spare)] if self.spare else []),
                 "--hosts", str(place.hosts), "--", *command]
-
-
-def limit_ms(collective, size, place, rate_bits):
-    """What one link carries at least, in ms; nothing for a barrier.
-
-    A host has one link and needs nothing for what its ranks tell each other. Allreduce: Patarasuk
-    and Yuan 2007, section 3: each host sends at least 2(H-1)/H of the data. Gather and scatter: all
-    blocks of other hosts cross the root's link, allgather: every host's link.
-    """
-    others = place.hosts - 1
-    links_bytes = {"barrier": 0, "bcast": size, "reduce": size,
-                   "allreduce": 2 * others / place.hosts * size}
-    return links_bytes.get(collective, others * place.per_host * size) * 8e3 / rate_bits
 
 
 def compile_program(mpi):

@@ -3,10 +3,8 @@
 import dataclasses
 import statistics
 
-# Measured where nothing else is said, and the others that can be.
-USUAL = ["barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather"]
-COLLECTIVES = USUAL + ["reduce_scatter_block", "alltoall", "scan", "exscan", "gatherv", "scatterv",
-                       "allgatherv", "alltoallv", "alltoallw", "reduce_scatter"]
+from collective_list import COLLECTIVES
+
 # A cell that Tutti hands back to the host differs from the host's own by noise alone.
 NOISE = 1.05
 # From here on a call counts as slower than the host's own.

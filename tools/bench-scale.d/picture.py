@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The ratios of a run as a drawing: a panel for each place, a square for each call."""
 
-SQUARE, GAP, HEAD, LEFT = 46, 22, 40, 72
+SQUARE, GAP, HEAD, LETTER = 46, 22, 40, 6.6
 # Best selector / Tutti, from this on; what is above 1 is Tutti's.
 COLOURS = [(2.0, "#1a7f37"), (1.25, "#57ab5a"), (1.05, "#b7e1b9"), (0.95, "#eeeeee"),
            (0.8, "#f6c7a9"), (0.5, "#e8894f"), (0.0, "#b5402a")]
@@ -26,24 +26,30 @@ def square(x, y, ratio):
                  11, fill="#ffffff" if is_dark else "#222222")]
 
 
+def names_width(names):
+    """Of the column of names, right of which the squares stand."""
+    return round(max([72, *(LETTER * len(name) + 12 for name in names)]))
+
+
 def panel(left, top, title, rows, sizes, names):
     """rows: {(collective, size name): ratio or None}; a barrier stands in the first column."""
     parts = [text(left, top + 12, title, 12, "start")]
+    left += names_width(names)
     for column, name in enumerate(sizes):
-        parts.append(text(left + LEFT + column * SQUARE + SQUARE / 2, top + 32, name, 10))
+        parts.append(text(left + column * SQUARE + SQUARE / 2, top + 32, name, 10))
     for line, collective in enumerate(names):
         y = top + HEAD + line * 24
-        parts.append(text(left + LEFT - 6, y + 15, collective, 11, "end"))
+        parts.append(text(left - 6, y + 15, collective, 11, "end"))
         for column, name in enumerate(sizes):
             key = (collective, "0" if collective == "barrier" else name)
             if key in rows and (collective != "barrier" or column == 0):
-                parts += square(left + LEFT + column * SQUARE, y, rows[key])
+                parts += square(left + column * SQUARE, y, rows[key])
     return parts
 
 
 def draw(panels, sizes, names, title):
     """panels: [(title, rows)], three side by side."""
-    width = LEFT + len(sizes) * SQUARE + GAP
+    width = names_width(names) + len(sizes) * SQUARE + GAP
     height = HEAD + len(names) * 24 + GAP
     across = min(3, max(len(panels), 1))
     down = -(-len(panels) // across)

@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass
 
-COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather"]
+from collective_list import VECTORS
+
 # Hosts of a leaf for each of its links up.
 TREES = {"fat": 1, "2:1": 2}
 PLACEMENTS = {"block": "block", "round-robin": "round-robin", "random": "random:1"}
@@ -50,7 +51,7 @@ class Place:
 
 def buffer_bytes(collective, size, ranks):
     """The longest buffer of a rank."""
-    blocks = ranks if collective in ("gather", "scatter", "allgather") else 1
+    blocks = 1 if collective in VECTORS else ranks
     return size * blocks
 
 
