@@ -122,6 +122,24 @@ TEST_P(Proof, EveryPieceOfABlock) {
     }
 }
 
+// A vector that is one lane, in few pieces and in more than are kept at a time.
+TEST_P(Proof, EveryPieceOfAVector) {
+    const Algorithm& algorithm = *GetParam();
+    if (!is_vector(algorithm.collective) || !algorithm.has_pieces) return;
+    for (const Rank p : {1U, 2U, 3U, 4U, 5U, 7U, 8U, 13U, 16U, 17U, 33U}) {
+        for (const uint64_t pieces : {2U, 5U, 9U, 16U, 31U, 50U}) {
+            const Shape shape = {.collective = algorithm.collective,
+                                 .ranks = p,
+                                 .root = p / 3,
+                                 .bytes = 24 * pieces - 8,
+                                 .element_bytes = 8};
+            Tuning tuning;
+            tuning.segment_bytes = 24;
+            ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape, tuning));
+        }
+    }
+}
+
 // Shares of one multicast and of several, some of them an element shorter, few and many of them
 // under way.
 TEST_P(Proof, SharesOfSeveralMulticasts) {

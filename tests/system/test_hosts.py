@@ -11,8 +11,8 @@ from test_cluster import HOSTS, UNFINISHED, cluster, on  # noqa: F401, a fixture
 needs_tutti = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
 PLACEMENTS = ["--hosts=2", "--hosts=3:round-robin"]
 # What a team across hosts runs; the node level alone has other names.
-ACROSS = {"adaptive", "binomial", "bruck", "chain", "direct", "dissemination", "doubling",
-          "doubling_123", "gather_multicast", "halving", "leaders", "linear", "multicast",
+ACROSS = {"adaptive", "binomial", "bruck", "chain", "circulant", "direct", "dissemination",
+          "doubling", "doubling_123", "gather_multicast", "halving", "leaders", "linear", "multicast",
           "pairwise", "pipelined_ring", "rabenseifner", "recursive_doubling", "ring",
           "rotated_chain", "scatter_allgather", "tree"}
 

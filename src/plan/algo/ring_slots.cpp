@@ -4,6 +4,11 @@
 namespace tutti::algo {
 namespace {
 
+// The part of all blocks that is little.
+constexpr uint64_t kLittle = 16;
+
+uint64_t hops_of(const Shape& shape) { return std::max<uint64_t>(1, shape.ranks - 1); }
+
 bool are_alike(const Shape& shape) {
     if (shape.lengths.are_there()) return false;
     return !shape.nodes || shape.nodes->members_min() == shape.nodes->members_max();
@@ -50,16 +55,19 @@ uint64_t longest_block(const Shape& shape) {
     return longest;
 }
 
+bool are_about_alike(const Shape& shape) {
+    const uint64_t all = shape.all_blocks_bytes();
+    return longest_block(shape) <= (all + all / kLittle) / hops_of(shape);
+}
+
 uint64_t ring_slot_bytes(const Shape& shape, const Tuning& tuning, uint64_t slot_bytes_max) {
-    constexpr uint64_t kLittle = 16;
     constexpr uint64_t kSlotBytesMin = uint64_t{4} << 10;
     const uint64_t element = shape.element_bytes;
-    const uint64_t hops = std::max<uint64_t>(1, shape.ranks - 1);
     const uint64_t all = shape.all_blocks_bytes();
     uint64_t wanted = tuning.segment_bytes;
     if (wanted == 0) {
-        const bool are_about_alike = longest_block(shape) <= (all + all / kLittle) / hops;
-        wanted = are_about_alike ? slot_bytes_max : std::max(kSlotBytesMin, all / (kLittle * hops));
+        wanted = are_about_alike(shape) ? slot_bytes_max
+                                        : std::max(kSlotBytesMin, all / (kLittle * hops_of(shape)));
     }
     return std::max(std::min(wanted, slot_bytes_max) / element, uint64_t{1}) * element;
 }

@@ -52,6 +52,9 @@ class RingSlots {
 // The longest block of a participant.
 uint64_t longest_block(const Shape& shape);
 
+// Of blocks that are about alike, p - 1 are no less than all, or less by a sixteenth of them.
+bool are_about_alike(const Shape& shape);
+
 // Bytes of a slot, whole elements: Tuning::segment_bytes, or up to slot_bytes_max as follows.
 //
 // Blocks that are about alike stay whole, since all links of the ring are busy all the time. If

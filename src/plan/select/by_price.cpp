@@ -37,6 +37,8 @@ constexpr auto kPieces = std::to_array<Pieces>(
     {{4u << 10, 8}, {16u << 10, 8}, {64u << 10, 8}, {256u << 10, 4}, {1u << 20, 4}});
 constexpr uint64_t kBlockPieceBytes = 16u << 10;
 constexpr uint32_t kFewAtATime = 2;
+// Of a vector that is one lane, all of which is followed.
+constexpr uint64_t kLanePiecesMax = 64;
 // A flatter tree saves latency, and its leaders send more.
 constexpr auto kFlatterTrees = std::to_array<uint32_t>({4, 8});
 constexpr uint64_t kFlatterBytesMax = 16u << 10;
@@ -59,6 +61,7 @@ std::vector<algo::Tuning> tunings(const algo::Algorithm& algorithm, const sched:
             const bool is_allowed =
                 algorithm.segment_bytes_max == 0 || segment_bytes <= algorithm.segment_bytes_max;
             if (segment_bytes >= shape.bytes || !is_allowed) continue;
+            if (algorithm.has_pieces && shape.bytes / segment_bytes > kLanePiecesMax) continue;
             all.push_back({.segment_bytes = segment_bytes, .lanes_in_flight = lanes});
         }
     } else if (algorithm.has_pieces && shape.bytes > kBlockPieceBytes) {
@@ -96,6 +99,8 @@ void tune_the_first(const sched::Shape& shape, const topo::Placement& placement,
     if (!are_many(algorithm, shape, placement)) return;
     // In lanes its scatters and rings meet on links otherwise among many than among few.
     if (algorithm.collective == TUTTI_BCAST && algorithm.name == "scatter_allgather") return;
+    // Its own number of blocks is about the best, and each further price follows all messages.
+    if (algorithm.name == "circulant") return;
     const uint64_t best_ns = all.front().ns;
     for (const algo::Tuning& tuning : tunings(algorithm, shape, placement)) {
         // Of trees of few at a time the levels are too coarse to grow by a law.

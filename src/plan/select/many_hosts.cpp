@@ -30,6 +30,8 @@ constexpr uint64_t kManyMessages = 12;
 constexpr uint32_t kLargestMax = 128;
 // So many leaves are taken as they are.
 constexpr uint32_t kLeavesKept = 4;
+// Participants on a circulant graph that are followed, in some ms.
+constexpr uint32_t kCirculantFollowedMax = 512;
 // A rate that no time is taken for: what base/amounts.h allows at most.
 constexpr uint64_t kAtOnce = uint64_t{1} << 54;
 
@@ -404,10 +406,13 @@ class Large {
 };
 
 // Where halves, or pairs, are not those of the switches, how many of them meet on a link depends on
-// the number itself. Each of these has a sibling that is priced.
+// the number itself. Each of these has a sibling that is priced. On a circulant graph it is so for
+// any number. But among more than are followed an extrapolated price is better than none: its
+// siblings may take several times as long.
 bool meets_unevenly(const algo::InnerLane& lane, const price::Outline& outline) {
-    if (outline.leaves == 1 || std::has_single_bit(outline.hosts)) return false;
     const algo::Algorithm& one = *lane.algorithm;
+    if (one.name == "circulant") return lane.shape.ranks <= kCirculantFollowedMax;
+    if (outline.leaves == 1 || std::has_single_bit(outline.hosts)) return false;
     return (one.collective == TUTTI_ALLGATHER && one.name == "recursive_doubling") ||
            (one.collective == TUTTI_BARRIER && one.name == "pairwise");
 }

@@ -340,6 +340,22 @@ TEST(Examples, BcastScatterAllgather) {
     EXPECT_EQ(peers(algorithm, shape, 2), "recv 0; send 3; recv 1, send 3; recv 1, send 3; send 3");
 }
 
+TEST(Examples, Circulant) {
+    const auto of = [](tutti_collective collective, Rank rank, uint64_t blocks) {
+        const Shape shape = shape_of(collective, 5, 0);
+        Tuning tuning;
+        tuning.segment_bytes = shape.bytes / blocks;
+        return peers(*find(collective, "circulant"), shape, rank, tuning);
+    };
+    EXPECT_EQ(of(TUTTI_BCAST, 0, 2), "send 3; send 1; send 2; send 3");
+    EXPECT_EQ(of(TUTTI_BCAST, 4, 2), "; recv 3; send 1; recv 1, send 2");
+    EXPECT_EQ(of(TUTTI_REDUCE, 0, 2), "recv 3; recv 2; recv 1; recv 3");
+    EXPECT_EQ(of(TUTTI_REDUCE, 4, 2), "recv 2, send 1; recv 1; send 3; ");
+    // What passes the end of the output is two messages.
+    EXPECT_EQ(of(TUTTI_ALLGATHERV, 3, 1), "recv 2, send 4; recv 1, send 0; recv 0, recv 0, send 1");
+    EXPECT_EQ(of(TUTTI_ALLGATHERV, 0, 1), "recv 4, send 1; recv 3, send 2; recv 2, send 3, send 3");
+}
+
 TEST(Examples, Chains) {
     EXPECT_EQ(peers(*find(TUTTI_BCAST, "chain"), shape_of(TUTTI_BCAST, 4, 2), 0), "recv 3; send 1");
     EXPECT_EQ(peers(*find(TUTTI_REDUCE, "chain"), shape_of(TUTTI_REDUCE, 4, 1), 1),

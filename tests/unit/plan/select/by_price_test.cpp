@@ -152,6 +152,36 @@ TEST_F(ByPrice, OneLongBlockIsAPipeline) {
     }
 }
 
+// Too long for a tree and too short for a chain. Four leaves with one link up are for a chain.
+TEST_F(ByPrice, MiddlingVectorsAmongManyGoAroundACirculantGraph) {
+    const auto chosen = [&]() -> std::string_view {
+        const auto choice = choose("parameters = \"ethernet-10g\"\n");
+        return choice ? choice.value().algorithm->name : "none";
+    };
+    placement_ = Placement::blocks(64, 64);
+    for (const auto collective : {TUTTI_BCAST, TUTTI_REDUCE}) {
+        shape_ = {.collective = collective, .ranks = 64, .bytes = 1u << 20, .element_bytes = 8};
+        EXPECT_EQ(chosen(), "circulant") << collective_name(collective);
+    }
+    shape_.is_commutative = false;
+    EXPECT_NE(chosen(), "circulant");
+    shape_ = {.collective = TUTTI_BCAST, .ranks = 64, .bytes = 64u << 20};
+    EXPECT_EQ(chosen(), "chain");
+    std::vector<uint64_t> lengths(64, 8);
+    lengths[5] = 1u << 20;
+    const sched::OwnLengths own(lengths);
+    shape_ = {.collective = TUTTI_ALLGATHERV, .ranks = 64, .bytes = 1u << 20};
+    shape_.lengths = own.view();
+    EXPECT_EQ(chosen(), "circulant");
+    topo::SwitchTree tree;
+    tree.nodes.resize(5);
+    for (uint32_t leaf = 1; leaf <= 4; ++leaf) tree.nodes[leaf].parent = 0;
+    for (uint32_t host = 0; host < 64; ++host) tree.place_of_host.push_back({1 + host / 16, {}});
+    placement_.set_switches(tree);
+    shape_ = {.collective = TUTTI_BCAST, .ranks = 64, .bytes = 1u << 20};
+    EXPECT_EQ(chosen(), "chain");
+}
+
 TEST_F(ByPrice, BuiltInRulesComeBehind) {
     shape_.ranks = 16;
     prices_.emplace(placement_, cluster_of(placement_, find_preset("infiniband-100g")->parameters));

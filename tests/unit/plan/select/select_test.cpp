@@ -470,6 +470,24 @@ TEST_F(Choosing, LeadersHaveBlocksOfDifferentLengths) {
     expect(TUTTI_REDUCE_SCATTER, 64 << 10, "ring", true);
 }
 
+TEST_F(Choosing, CirculantGraphsAreForManyHosts) {
+    const auto chosen = [&](tutti_collective collective, uint64_t bytes) {
+        return name(choose(shape_of(collective, bytes, hosts_)));
+    };
+    hosts_ = 32;
+    EXPECT_NE(chosen(TUTTI_BCAST, 64 << 10), "circulant");
+    EXPECT_NE(chosen(TUTTI_REDUCE, 64 << 10), "circulant");
+    hosts_ = 64;
+    EXPECT_EQ(chosen(TUTTI_BCAST, 8 << 10), "binomial");
+    EXPECT_EQ(chosen(TUTTI_BCAST, 64 << 10), "circulant");
+    EXPECT_EQ(chosen(TUTTI_BCAST, 1 << 20), "chain");
+    EXPECT_EQ(chosen(TUTTI_REDUCE, 64 << 10), "circulant");
+    hosts_ = 256;
+    EXPECT_EQ(chosen(TUTTI_BCAST, 4 << 20), "circulant");
+    EXPECT_EQ(chosen(TUTTI_BCAST, 8 << 20), "scatter_allgather");
+    EXPECT_EQ(chosen(TUTTI_REDUCE, 4 << 20), "circulant");
+}
+
 // Only pairs of ranks know them: a shape may have some for a simulation, and a rule may ask for
 // some.
 TEST_F(Choosing, LengthsThatOnlyPairsKnowChooseNothing) {
