@@ -111,8 +111,10 @@ class CallPlanner {
     // A team that has tried multicast has measured that beside it.
     [[nodiscard]] sched::Speed message_speed() const;
 
-  private:
+    // Where there is a group. Alike on all members.
     [[nodiscard]] bool may_multicast(const sched::Shape& shape) const;
+
+  private:
     [[nodiscard]] select::Circumstances circumstances(const sched::Shape& shape) const;
     [[nodiscard]] sched::Shape agreed(sched::Shape shape) const;
     Result<Done> make_plain(select::Plan& plan, tutti_collective collective, size_t bytes);

@@ -45,8 +45,10 @@ Result<Done> CallTrack::reserve(select::Plan& plan) {
 
 void CallTrack::take_on(select::Plan& plan) {
     capacity_.reset();
-    // A plan for a team without: the group has failed, and in this call all do without it.
-    if (multicasts() && !plan.shape.has_multicast && !planner_.is_helper(plan)) {
+    // A plan for a team without: the group has failed, and in this call all do without it. Others
+    // may not multicast in any case.
+    const bool may = multicasts() && planner_.may_multicast(plan.shape);
+    if (may && !plan.shape.has_multicast && !planner_.is_helper(plan)) {
         means_.multicast.went_without();
     }
     planner_.count_wish(plan);

@@ -61,6 +61,7 @@ void MulticastLife::set(MulticastOutcome outcome) {
 
 void MulticastLife::adopt(MulticastOutcome made) {
     demand_.end();
+    TUTTI_ASSERT(!team() || is_lost(), "only a group that has failed is followed by another");
     if (team()) {
         calls_without_ = 0;
         ++retries_;
