@@ -3,12 +3,16 @@
 // they stand, and counted. Lengths are drawn by seed; many are 0.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/prng.h"
+#include "base/topo/placement.h"
 #include "lab/check/count.h"
 #include "lab/check/pair_blocks.h"
 #include "lab/check/prove.h"
+#include "plan/algo/plan.h"
+#include "plan/sched/bundle_rules.h"
 #include "property/shapes.h"
 
 namespace tutti::algo {
@@ -142,6 +146,84 @@ TEST_P(PrivateLengths, OneCallAfterTheOther) {
             ADD_FAILURE() << "call " << call << ": " << line;
         }
     }
+}
+
+// ---- bundles on nodes --------------------------------------------------------------------------
+
+// One message for each two nodes of which one has blocks for the other, and one for each long block
+// between nodes; all bytes between nodes.
+Sums expected_of_nodes(const PairBlocks& blocks, const topo::Placement& placement) {
+    Sums sums;
+    std::vector<bool> have(size_t{placement.nodes()} * placement.nodes());
+    for (Rank from = 0; from < blocks.ranks(); ++from) {
+        for (Rank to = 0; to < blocks.ranks(); ++to) {
+            const uint32_t a = placement.node_of(from);
+            const uint32_t b = placement.node_of(to);
+            const uint64_t bytes = blocks.bytes(from, to);
+            if (a == b || bytes == 0) continue;
+            have[size_t{a} * placement.nodes() + b] = true;
+            sums.messages += bytes > sched::bundled_bytes_max(placement) ? 1 : 0;
+            sums.bytes += bytes;
+        }
+    }
+    sums.messages += static_cast<uint64_t>(std::ranges::count(have, true));
+    return sums;
+}
+
+void prove_on_nodes(const topo::Placement& placement, const PairBlocks& blocks) {
+    const Algorithm& leaders = *find(TUTTI_ALLTOALLV, "leaders");
+    const Shape shape{.collective = TUTTI_ALLTOALLV, .ranks = placement.ranks()};
+    const auto programs = make_plans(leaders, shape, placement, {});
+    const uint64_t scratch = plan_scratch_bytes(leaders, shape, placement, {});
+    for (const auto& program : programs) {
+        const sched::Extent extent = program->extent();
+        EXPECT_LE(extent.scratch_bytes * extent.lanes_in_flight, scratch);
+    }
+    const check::Faults faults = check::prove(shape, placement, programs, {}, &blocks);
+    for (const std::string& line : faults.lines) ADD_FAILURE() << line;
+    Sums sums;
+    for (const std::vector<check::Passage>& step : check::steps(placement, programs)) {
+        for (const check::Passage& one : step) {
+            EXPECT_NE(placement.node_of(one.sender), placement.node_of(one.receiver));
+            ++sums.messages;
+            sums.bytes += one.bytes;
+        }
+    }
+    EXPECT_EQ(sums, expected_of_nodes(blocks, placement));
+    if (!testing::Test::HasFailure()) return;
+    FAIL() << placement.ranks() << " ranks on " << placement.nodes() << " nodes";
+}
+
+TEST(Bundles, AnyLengthsOnAnyNodes) {
+    Prng prng(46);
+    for (int turn = 0; turn < 60; ++turn) {
+        const auto nodes = static_cast<uint32_t>(1 + prng.below(7));
+        const auto ranks = static_cast<uint32_t>(nodes + 1 + prng.below(14));
+        const topo::Placement placement(topo::hosts_at_random(ranks, nodes, prng.next()));
+        const uint64_t most = turn % 3 == 0 ? 9 : 2 * sched::kBundledBytesMax;
+        const Shape shape{.collective = TUTTI_ALLTOALLV, .ranks = ranks, .bytes = most};
+        ASSERT_NO_FATAL_FAILURE(prove_on_nodes(placement, draw_blocks(shape, prng)));
+    }
+}
+
+// As many messages as pairs of nodes, of which each rank carries about as many as the others.
+TEST(Bundles, LeadersShareTheMessages) {
+    const topo::Placement placement = topo::Placement::blocks(64, 16);
+    const Shape shape{.collective = TUTTI_ALLTOALLV, .ranks = 64, .bytes = 8};
+    const auto programs = make_plans(*find(TUTTI_ALLTOALLV, "leaders"), shape, placement, {});
+    uint64_t all = 0;
+    for (const auto& program : programs) {
+        const check::Count one = check::count(*program);
+        EXPECT_GE(one.messages_sent, 3U);
+        EXPECT_LE(one.messages_sent, 4U);
+        EXPECT_EQ(one.messages_received, one.messages_sent);
+        EXPECT_EQ(one.bytes_sent, 60U * 8);
+        all += one.messages_sent;
+    }
+    EXPECT_EQ(all, 16U * 15);
+    const auto steps = check::steps(placement, programs);
+    ASSERT_EQ(steps.size(), 1U);
+    EXPECT_EQ(steps[0].size(), 16U * 15);
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, PrivateLengths, testing::ValuesIn(with_private_lengths()),

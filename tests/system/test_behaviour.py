@@ -207,9 +207,12 @@ def test_an_alltoall_with_more_room(mpi, what, ints):
                                   "vector-alltoall"])
 @pytest.mark.sampled
 def test_a_vector_form_with_more_room(mpi, what):
-    """As above, on one node."""
+    """As above, on one node; an alltoallv in bundles, too."""
     errors = 3 if mpi.flavour == "ompi" and what == "vector-alltoall" else 0
-    for options in [], ["--check=1"], ["--verify=1"]:
+    ways = [[], ["--check=1"], ["--verify=1"]]
+    if what == "vector-alltoall":
+        ways.append(["--hosts=2", "--alltoallv=leaders"])
+    for options in ways:
         options = ["--stall=100", "--warmup=0", *options]
         outcome = mpi.launch("unequal", 3, what, 4, options=options).passed()
         assert f"errors {errors}\n" in outcome.out and not outcome.lines(), str(outcome)

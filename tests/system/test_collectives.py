@@ -73,11 +73,15 @@ def test_reduce_scatter(mpi, ranks):
     expect_taken_over(outcome.report, ranks, ("reduce_scatter",))
 
 
-@pytest.mark.parametrize("program", ["vectors", "reduce_vectors"])
+@pytest.mark.parametrize("program, ways", [("vectors", []), ("vectors", ["--alltoallv=leaders"]),
+                                           ("vectors", ["--alltoallv=linear"]),
+                                           ("reduce_vectors", [])])
 @pytest.mark.parametrize("hosts", ["2", "2:round-robin", "4"])
 @pytest.mark.sampled
-def test_vector_forms_across_hosts(mpi, program, hosts):
-    mpi.launch(program, 4, "few", options=[f"--hosts={hosts}", "--warmup=0"], timeout=240).passed()
+def test_vector_forms_across_hosts(mpi, program, ways, hosts):
+    """By the rules; and an alltoallv by both of its ways."""
+    mpi.launch(program, 4, "few", options=[f"--hosts={hosts}", "--warmup=0", *ways],
+               timeout=240).passed()
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 5])

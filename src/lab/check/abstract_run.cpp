@@ -37,8 +37,8 @@ size_t Run::KeyHash::operator()(const Key& key) const {
 }
 
 Run::Key Run::key_of(Rank rank, uint64_t lane, const Operation& op) {
-    if (is_send(op)) return {rank, op.peer, lane, op.message, op.is_counted};
-    return {op.peer, rank, lane, op.message, op.is_counted};
+    if (is_send(op)) return {rank, op.peer, lane, op.message, op.is_counted, op.is_bundled};
+    return {op.peer, rank, lane, op.message, op.is_counted, op.is_bundled};
 }
 
 Run::Run(const topo::Placement& placement, std::span<const std::unique_ptr<Program>> programs,

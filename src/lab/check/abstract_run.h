@@ -139,6 +139,7 @@ class Run {
         uint64_t lane;
         uint32_t message;
         bool is_counted;
+        bool is_bundled;
         bool operator==(const Key&) const = default;
     };
     struct KeyHash {

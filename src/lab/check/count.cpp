@@ -2,11 +2,14 @@
 #include "lab/check/count.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 
 #include "lab/check/abstract_run.h"
 #include "lab/check/form.h"
 #include "lab/check/meet_tree.h"
+#include "plan/sched/bundle_rules.h"
 #include "plan/sched/operation_amounts.h"
 
 namespace tutti::check {
@@ -16,8 +19,11 @@ namespace {
 // What an operation leaves behind is the length of the longest chain of messages up to it.
 class StepInterpreter final : public Interpreter {
   public:
+    explicit StepInterpreter(const topo::Placement& placement) : placement_(placement) {}
+
     void match(LiveOperation& send, LiveOperation& recv) override {
         const uint64_t step = std::max(send.before, recv.before);
+        if (send.op.is_bundled) return bundle(send, recv, step);
         send.behind = step + 1;
         recv.behind = step + 1;
         if (steps.size() <= step) steps.resize(step + 1);
@@ -30,6 +36,8 @@ class StepInterpreter final : public Interpreter {
         for (const LiveOperation* member : members) longest = std::max(longest, member->before);
         for (LiveOperation* member : members) {
             member->behind = is_meeting(member->op) ? longest : member->before;
+            const bool is_carried = sched::is_bundles(sched::row_of(member->op));
+            if (is_carried && placement_.nodes() > 1) member->behind = longest + 1;
         }
     }
     void multicast(std::span<LiveOperation* const> ends) override {
@@ -71,6 +79,24 @@ class StepInterpreter final : public Interpreter {
     std::vector<std::vector<Passage>> steps;
 
   private:
+    // A message that its leaders carry with others; or none within a node. What follows waits for
+    // the kNodeBundles.
+    void bundle(LiveOperation& send, LiveOperation& recv, uint64_t step) {
+        const uint32_t from = placement_.node_of(send.rank);
+        const uint32_t to = placement_.node_of(recv.rank);
+        send.behind = send.before;
+        recv.behind = recv.before;
+        if (from == to) return;
+        if (steps.size() <= step) steps.resize(step + 1);
+        const auto [known, is_new] =
+            bundles_.try_emplace({step, from, to, send.position.lane}, steps[step].size());
+        if (is_new) {
+            steps[step].push_back({sched::bundle_leader(placement_, from, to),
+                                   sched::bundle_leader(placement_, to, from), 0,
+                                   send.position.lane, 0});
+        }
+        steps[step][known->second].bytes += send.op.left.bytes;
+    }
     // The middle hears all others and answers them; then pieces go from each to those whom it
     // feeds.
     void feed(std::span<const Meeter> all, const MeetTree& tree) {
@@ -125,6 +151,39 @@ class StepInterpreter final : public Interpreter {
                                sender.position.lane, 0});
         known[to] = std::max(known[to], step + 1);
     }
+
+    const topo::Placement& placement_;
+    // By step, nodes and lane: where it stands in its step.
+    std::map<std::tuple<uint64_t, uint32_t, uint32_t, uint64_t>, size_t> bundles_;
+};
+
+// The bundles that a rank carries for its node, as far as it has messages in them itself.
+class CarriedBundles {
+  public:
+    explicit CarriedBundles(sched::BundledOn on) : on_(on) {}
+
+    void add(const Operation& op) {
+        const uint32_t own = on_.placement->node_of(on_.rank);
+        const uint32_t other = on_.placement->node_of(op.peer);
+        if (own == other) return;
+        const bool sends = is_send(op);
+        (sends ? bytes_sent_ : bytes_received_) += sched::moved_bytes(op);
+        if (sched::bundle_leader(*on_.placement, own, other) != on_.rank) return;
+        (sends ? to_ : from_).insert(other);
+    }
+    void count(Count& count) const {
+        count.messages_sent += to_.size();
+        count.messages_received += from_.size();
+        count.bytes_sent += bytes_sent_;
+        count.bytes_received += bytes_received_;
+    }
+
+  private:
+    sched::BundledOn on_;
+    std::set<uint32_t> to_;
+    std::set<uint32_t> from_;
+    uint64_t bytes_sent_ = 0;
+    uint64_t bytes_received_ = 0;
 };
 
 void add(const Operation& op, bool feeds, Count& count) {
@@ -150,15 +209,24 @@ void add(const Operation& op, bool feeds, Count& count) {
 Count count(const Program& program) {
     const Extent extent = program.extent();
     Count count;
+    CarriedBundles bundles(program.bundled_on());
+    const bool has_bundles = program.bundled_on().placement != nullptr;
     Round round;
     for (uint64_t lane = 0; lane < extent.lanes; ++lane) {
         for (uint64_t k = 0; k < extent.rounds; ++k) {
             program.read(lane, k, round);
             if (round.size() != 0) count.rounds = std::max(count.rounds, k + 1);
             const bool feeds = sched::feeds(round);
-            for (const Operation& op : round) add(op, feeds, count);
+            for (const Operation& op : round) {
+                if (op.is_bundled && has_bundles) {
+                    bundles.add(op);
+                } else {
+                    add(op, feeds, count);
+                }
+            }
         }
     }
+    bundles.count(count);
     return count;
 }
 
@@ -183,7 +251,7 @@ Count maximum(std::span<const Count> counts) {
 
 std::vector<std::vector<Passage>> steps(const topo::Placement& placement,
                                         std::span<const std::unique_ptr<Program>> programs) {
-    StepInterpreter interpreter;
+    StepInterpreter interpreter(placement);
     Run(placement, programs, interpreter).go();
     for (std::vector<Passage>& step : interpreter.steps) {
         std::ranges::sort(step, {}, [](const Passage& one) {
@@ -195,7 +263,7 @@ std::vector<std::vector<Passage>> steps(const topo::Placement& placement,
 
 uint64_t critical_rounds(const topo::Placement& placement,
                          std::span<const std::unique_ptr<Program>> programs) {
-    StepInterpreter interpreter;
+    StepInterpreter interpreter(placement);
     Run(placement, programs, interpreter).go();
     return interpreter.steps.size();
 }

@@ -15,7 +15,8 @@ namespace tutti::check {
 using sched::Program;
 using sched::Rank;
 
-// Of one rank, all lanes together.
+// Of one rank, all lanes together. A bundle counts at the leaders that carry it, where these have
+// messages in it themselves; its bytes count at the ranks whose messages they are.
 struct Count {
     uint64_t rounds = 0;  // of the longest lane, up to the last that is not empty
     uint64_t messages_sent = 0;
@@ -50,10 +51,11 @@ struct Passage {
 };
 
 // The messages of each global step, in the order of sender, receiver, lane and message, multicasts
-// behind a sender's messages. A message's step is the length of the longest chain of messages
-// before it, each of which had to be complete at one end of the next before that was posted there;
-// a multicast is a message with many ends. Node operations cost no step, but chains go through
-// them. Programs that prove() finds fault with give the steps as far as they get.
+// behind a sender's messages. A bundle is one message between its leaders. A message's step is the
+// length of the longest chain of messages before it, each of which had to be complete at one end of
+// the next before that was posted there; a multicast is a message with many ends. Node operations
+// cost no step, but chains go through them. Programs that prove() finds fault with give the steps
+// as far as they get.
 std::vector<std::vector<Passage>> steps(const topo::Placement& placement,
                                         std::span<const std::unique_ptr<Program>> programs);
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "plan/sched/bundle_rules.h"
 #include "plan/sched/program_text.h"
 
 namespace tutti::check {
@@ -51,6 +52,7 @@ class Form {
             last_message_.clear();
             meets_ = 0;
             counted_ = {};
+            has_bundled_ = false;
             uint32_t earlier_count = 0;
             for (uint64_t k = 0; k < extent_.rounds; ++k) {
                 program_.read(lane, k, round);
@@ -62,12 +64,14 @@ class Form {
                     if (k != 0) check_after(earlier_count);
                     if (is_message(op_->kind)) check_message(round);
                     check_counted();
+                    check_bundled();
                     if (is_meet(op_->kind)) check_meet(round);
                     if (is_multicast(op_->kind) && !is_multicast_send(*op_)) check_peer();
                 }
                 counted_.end_round();
                 earlier_count = round.size();
             }
+            if (has_bundled_) fault("no node_bundles stands behind bundled messages");
         }
         if (has_letters_ && !orders_.empty()) fault("letters and node operations");
         check_orders(orders_, "node operation");
@@ -233,6 +237,25 @@ class Form {
         }
     }
 
+    // Of a rank to another one in one lane, in front of the kNodeBundles that waits for them.
+    void check_bundled() {
+        if (is_bundles(sched::row_of(*op_))) {
+            if (bundles_++ > 0) fault("there is one node_bundles at most");
+            if (op_->after != kAfterAll) fault("it waits for all bundled messages");
+            has_bundled_ = false;
+        }
+        if (!op_->is_bundled) return;
+        if (!sched::row_of(*op_).may_be_bundled) return fault("only messages are bundled");
+        has_bundled_ = true;
+        if (bundles_ > 0) fault("node_bundles stands in front of it");
+        if (op_->peer >= shape_.ranks || placement_.node_of(op_->peer) == placement_.node_of(rank_))
+            return;
+        const uint64_t most = sched::bundled_bytes_max(placement_);
+        if (sched::moved_bytes(*op_) <= most && op_->message == 0) return;
+        fault("a bundle takes one message to a rank, of " + std::to_string(most) +
+              " bytes at most");
+    }
+
     // The round holds one for each neighbour, the parent in front, then the participant's own.
     void check_meet(const Round& round) {
         const Operation& own = round[round.size() - 1];
@@ -358,6 +381,8 @@ class Form {
     bool has_letters_ = false;
     uint32_t meets_ = 0;  // of a lane
     CountedReceives counted_;
+    uint32_t bundles_ = 0;
+    bool has_bundled_ = false;  // of a lane, and no kNodeBundles behind them yet
 };
 
 // Ranks agree in how lanes share slots, else their messages would meet in the wrong ones, and in

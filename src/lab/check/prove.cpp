@@ -227,6 +227,7 @@ bool Prover::agree(std::span<LiveOperation* const> members) {
     }
     const LiveOperation& root = *members[first.peer];
     if (sched::has_no_blocks(first.kind) || sched::runs_along(row)) return true;
+    if (sched::is_bundles(row)) return true;
     const auto moved = node_bytes(members.first(sched::moves_parts(row) ? members.size() : 1));
     if (root_block(root.op).bytes == moved) return true;
     fault(root, "the root's blocks do not fit " + std::to_string(moved) + " bytes from or to " +
@@ -257,7 +258,7 @@ void Prover::node(std::span<LiveOperation* const> members) {
 void Prover::move(std::span<LiveOperation* const> members) {
     const LiveOperation& root = *members[members[0]->op.peer];
     const sched::OperationRow& row = sched::row_of(root.op);
-    if (sched::has_no_blocks(root.op.kind)) return;
+    if (sched::has_no_blocks(root.op.kind) || sched::is_bundles(row)) return;
     const auto part = [&](size_t i) {
         Block block = root_block(root.op);
         block.bytes = node_bytes(members[i]->op);

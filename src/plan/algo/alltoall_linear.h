@@ -78,11 +78,11 @@ class AlltoallLinear final : public Program {
 
     // A send and a receive for each distance, and the copy.
     static constexpr uint32_t kAtOnce = (sched::kRoundOpsMax - 1) / 2;
-
-  private:
     static uint32_t at_once(const Tuning& tuning) {
         return std::min(tuning.fan_in == 0 ? kAtOnce : tuning.fan_in, kAtOnce);
     }
+
+  private:
     static uint64_t rounds_of_piece(uint64_t p, uint64_t f) { return (p - 1 + f - 1) / f; }
 
     uint64_t p_;

@@ -80,8 +80,10 @@ struct InnerLane {
     uint32_t lanes_in_flight = 1;
     sched::OwnLengths lengths = {};  // to which the shape may refer
 
+    // As those who price take it.
     [[nodiscard]] std::unique_ptr<Program> program(Rank participant) const {
-        return algorithm->make(shape, participant, tuning);
+        const auto made_by = algorithm->has_bundles() ? algorithm->make_priced : algorithm->make;
+        return made_by(shape, participant, tuning);
     }
 };
 InnerLane inner_lane(const Algorithm& algorithm, const Shape& shape,

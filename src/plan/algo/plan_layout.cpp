@@ -80,6 +80,7 @@ Followed follow_flat(const Algorithm& algorithm, const Shape& shape, const NodeL
 const Placement* node_after_node(const Algorithm& algorithm, const Shape& shape,
                                  const NodeLayout& node, const Placement& placement,
                                  const Tuning& tuning) {
+    if (algorithm.has_bundles() && placement.members_max() > 1 && !tuning.flat) return &placement;
     const bool goes_by_node =
         algorithm.by_node_bytes_max > 0 &&
         (!is_vector(shape.collective) || shape.bytes <= algorithm.by_node_bytes_max);

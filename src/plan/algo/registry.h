@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The registry of algorithms: the record of each. An algorithm is a pure function from (shape,
-// rank) to a Program of one lane; plan/algo/plan.h cuts vectors into lanes and puts the node level
-// around it.
+// rank) to a Program of one lane, or of two where it has bundles; plan/algo/plan.h cuts vectors
+// into lanes and puts the node level around it.
 #pragma once
 
 #include <array>
@@ -64,6 +64,11 @@ struct Algorithm {
     std::string_view (*obstacle)(const Shape& shape) = never;
     // One lane. shape has no obstacle.
     std::unique_ptr<Program> (*make)(const Shape& shape, Rank rank, const Tuning& tuning);
+    // Where some of its messages are bundled (plan/sched/bundle_rules.h), what those who price take
+    // for its Program: the messages that leave and come instead. Such an algorithm heeds
+    // Shape::ranks_on, where some node has several ranks, wherever these are. nullptr: none is.
+    std::unique_ptr<Program> (*make_priced)(const Shape& shape, Rank rank,
+                                            const Tuning& tuning) = nullptr;
     // The most scratch that any rank's Program takes, in bytes: part of the choice, so the same for
     // all ranks.
     uint64_t (*scratch_bytes)(const Shape& shape, const Tuning& tuning) = no_scratch;
@@ -116,6 +121,8 @@ struct Algorithm {
     // About so many bytes at most ranks are its participants, one lane at a time, and may stand
     // node after node: it heeds Shape::ranks_on. 0: it does not.
     uint64_t by_node_bytes_max = 0;
+
+    [[nodiscard]] bool has_bundles() const { return make_priced != nullptr; }
 };
 
 // Whether it stays in the order of ranks, whatever is known of switches.

@@ -94,6 +94,7 @@ struct OperationRow {
     Lengths to_is = Lengths::kAny;
     bool folds = false;           // only in a reduction; a meet of no bytes folds nothing
     bool may_be_counted = false;  // Operation::is_counted
+    bool may_be_bundled = false;  // Operation::is_bundled
     // Of a node operation: which of its members' collectives it is.
     std::optional<tutti_collective> collective = std::nullopt;
 };
@@ -108,7 +109,8 @@ inline constexpr auto kOperations = [] {
          .sends = true,
          .has_participant = true,
          .left = Use::kRead,
-         .may_be_counted = true},
+         .may_be_counted = true,
+         .may_be_bundled = true},
         {.kind = Kind::kRecv,
          .word = "recv",
          .text = "$message from $peer $to",
@@ -116,7 +118,8 @@ inline constexpr auto kOperations = [] {
          .receives = true,
          .has_participant = true,
          .to = Use::kWritten,
-         .may_be_counted = true},
+         .may_be_counted = true,
+         .may_be_bundled = true},
         {.kind = Kind::kRecvReduce,
          .word = "recv_reduce",
          .text = "$message from $peer $to = $star_left op $star_right",
@@ -275,6 +278,13 @@ inline constexpr auto kOperations = [] {
          .to = Use::kWritten,
          .left = Use::kReadAtRoot,
          .collective = TUTTI_SCATTERV},
+        {.kind = Kind::kNodeBundles,
+         .word = "node_bundles",
+         .text = "in $to",
+         .among = Among::kNode,
+         .order = Order::kOfNode,
+         .to = Use::kRoom,
+         .collective = TUTTI_ALLTOALLV},
     });
 }();
 
@@ -312,7 +322,7 @@ static_assert([] {
             if (word.starts_with('$') && !field_of(word.substr(1))) return false;
         }
     }
-    return row_of(OperationKind::kNodeScatterv).kind == OperationKind::kNodeScatterv;
+    return row_of(OperationKind::kNodeBundles).kind == OperationKind::kNodeBundles;
 }());
 
 // In the order of OperationKind.
@@ -364,6 +374,10 @@ constexpr bool is_from_root(const OperationRow& row) {
 // And what it moves from or to each member, the root too.
 constexpr uint64_t node_bytes(const Operation& op) {
     return is_from_root(row_of(op.kind)) ? op.to.bytes : op.left.bytes;
+}
+// What leaves and comes by it are the bundled messages in front of it: it has no blocks but room.
+constexpr bool is_bundles(const OperationRow& row) {
+    return row.among == Among::kNode && row.to == Use::kRoom;
 }
 // There is no root: each member gets the fold of those before it, with its own vector or without.
 constexpr bool runs_along(const OperationRow& row) {

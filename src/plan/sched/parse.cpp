@@ -196,11 +196,12 @@ void parse_field(Line& line, Field field, Operation& op) {
     }
 }
 
-void parse_counted(Line& line, Operation& op) {
+// Whether it stands there.
+bool parse_mark(Line& line, std::string_view mark) {
     Line ahead = line;
-    if (ahead.word() != "counted") return;
+    if (ahead.word() != mark) return false;
     line = ahead;
-    op.is_counted = true;
+    return true;
 }
 
 void parse_after(Line& line, Operation& op) {
@@ -233,7 +234,8 @@ Operation parse_operation(Line& line, OperationKind kind) {
             line.want_word(word);
         }
     }
-    if (row.may_be_counted) parse_counted(line, op);
+    if (row.may_be_counted) op.is_counted = parse_mark(line, "counted");
+    if (row.may_be_bundled) op.is_bundled = parse_mark(line, "bundled");
     if (row.order != Order::kNone) {
         line.want_word("order");
         op.order = line.number(std::numeric_limits<uint64_t>::max());

@@ -37,6 +37,12 @@
 // complete when all of them have come that it has begun to receive, from any rank: one alone says
 // nothing, so a rank lets nothing depend on some of them but not on the rest.
 //
+// Messages may be bundled, at both ends, in one lane and before the rank's kNodeBundles
+// (plan/sched/bundle_rules.h). Those between ranks of two nodes, one from each to each, go together
+// as one message; those within a node by its memory. They are complete when the kNodeBundles is,
+// which begins when its rank has begun all of them. So what another operation touches is no block
+// of a bundled message.
+//
 // A kMeetMulticast about no vector may be counted, on all ranks alike: where there is a word to
 // which all of the team can add (likewise), each rank adds to it when it has begun its own, the one
 // that is told that all others have multicasts, and its kMeetWith bring nothing.
@@ -92,7 +98,8 @@ enum class OperationKind : uint8_t {
     kNodeScan,       // fold of `left` of the members up to each, in the order of ranks -> its `to`
     kNodeExscan,     // the same without its own; the first member has no `to`
     kNodeGatherv,    // as kNodeGather, each as long as Program::node_lengths() says
-    kNodeScatterv    // as kNodeScatter, likewise
+    kNodeScatterv,   // as kNodeScatter, likewise
+    kNodeBundles     // all members' bundled messages leave and come; `to` is room for bundles
 };
 
 enum class Buffer : uint8_t {
@@ -132,6 +139,7 @@ struct Operation {
     // (Placement::index_on_node); 0 where there is none.
     Rank peer = 0;
     bool is_counted = false;  // of a kSend, kRecv or kMeetMulticast, see above
+    bool is_bundled = false;  // of a kSend or kRecv, likewise
     // Messages: the same number at both ends, different for all messages of a lane from one rank to
     // another, and ascending in the order in which both ends have them in their rounds.
     // kFeed: how many one feeds at most.
@@ -183,6 +191,9 @@ struct Extent {
     uint64_t rounds = 0;         // of the longest lane, on this rank; rounds may be empty
     uint64_t scratch_bytes = 0;  // of one slot
     uint64_t multicasts = 0;     // sent and received; the same on all ranks
+    // Where messages are bundled, of the team: its ranks, and its nodes.
+    uint32_t bundled_ranks = 0;
+    uint32_t bundled_nodes = 0;
 };
 
 // The blocks of one rank's call of a vector form, in bytes, by rank. nullptr: a side that holds one
@@ -193,6 +204,12 @@ struct CallBlocks {
     const uint64_t* output_bytes = nullptr;
     const uint64_t* output_offsets = nullptr;
     uint64_t own_bytes = 0;  // where a side holds this rank's block alone
+};
+
+// A rank among the nodes of its team, where its messages are bundled; null: none are.
+struct BundledOn {
+    const topo::Placement* placement = nullptr;
+    Rank rank = 0;
 };
 
 class Program {
@@ -209,6 +226,8 @@ class Program {
     // What each rank of the own node gives to a kNodeGatherv or has of a kNodeScatterv, by its
     // index there: the same in all of these. Empty where there are none.
     [[nodiscard]] virtual std::span<const uint64_t> node_lengths() const { return {}; }
+    // The placement outlives the Program.
+    [[nodiscard]] virtual BundledOn bundled_on() const { return {}; }
     // Clears `out` and puts the operations of a round there. Pure, allocates nothing.
     // lane < extent().lanes, round < extent().rounds.
     virtual void read(uint64_t lane, uint64_t round, Round& out) const = 0;

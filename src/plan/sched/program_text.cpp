@@ -70,6 +70,7 @@ std::string after_text(uint64_t after) {
 std::string print(const Operation& operation) {
     std::string text = std::string(row_of(operation).word) + body_text(operation);
     if (operation.is_counted) text += " counted";
+    if (operation.is_bundled) text += " bundled";
     if (row_of(operation).order != Order::kNone)
         text += " order " + std::to_string(operation.order);
     return text + after_text(operation.after);

@@ -121,6 +121,11 @@ class RankActions {
                          ": a trace has no messages that follow arrivals";
                 return false;
             }
+            if (is_bundles(row_of(op))) {
+                error_ = label(rank_, {lane, k, i}, op) +
+                         ": a trace has no bundles; see the option flat";
+                return false;
+            }
             needs_.assign(1, older_joint_);
             for (size_t j = 0; j < earlier_.size(); ++j) {
                 if ((op.after >> j & 1) != 0) needs_.push_back(earlier_[j]);

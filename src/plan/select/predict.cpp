@@ -9,6 +9,7 @@
 #include "plan/price/lanes.h"
 #include "plan/price/node_part.h"
 #include "plan/price/share.h"
+#include "plan/sched/bundle_rules.h"
 #include "plan/sched/operation_kinds.h"
 #include "plan/select/many_hosts.h"
 
@@ -113,7 +114,9 @@ uint64_t work_ns(const algo::InnerLane& lane, const Cluster& cluster) {
 
 Found lane_times(const algo::InnerLane& lane, const Cluster& cluster) {
     const price::Lanes priced = priced_lanes(lane);
-    if (lane.shape.ranks > kFollowedParticipantsMax) {
+    // Bundles are few, and a small team has others.
+    const bool has_bundles = lane.algorithm->has_bundles() && lane.shape.ranks_on;
+    if (lane.shape.ranks > kFollowedParticipantsMax && !has_bundles) {
         const auto times = extrapolated_lanes(lane, cluster, outline_in(cluster));
         if (times) return {*times, Method::kExtrapolated};
     }
@@ -123,10 +126,30 @@ Found lane_times(const algo::InnerLane& lane, const Cluster& cluster) {
             Method::kEstimated};
 }
 
+// The calls of the node around bundles, where these carry all blocks: each rank tells the others of
+// its node how much it has for them, and gives them that; before the bundles and behind.
+uint64_t bundling_ns(const sched::Shape& shape, const topo::Placement& placement,
+                     const price::NodeParameters& parameters) {
+    const uint32_t members = placement.members_max();
+    if (shape.bytes > sched::bundled_bytes_max(placement)) return 0;
+    sched::Operation op;
+    op.kind = sched::OperationKind::kNodeBundles;
+    uint64_t sum_ns = 0;
+    const uint64_t for_a_leader = placement.ranks() * (shape.bytes + sched::kBundledLengthBytes);
+    for (const uint64_t bytes : {uint64_t{sizeof(uint64_t)}, for_a_leader / members}) {
+        op.left.bytes = bytes;
+        sum_ns += 2 * price::node_operation_times(op, members, parameters).all_ns;
+    }
+    return sum_ns;
+}
+
 // The lanes with what the nodes do around them.
 uint64_t with_nodes(const algo::InnerLane& lane, const price::LaneTimes& times,
                     const algo::Algorithm& algorithm, const topo::Placement& placement,
                     const sched::Shape& shape, const Cluster& cluster) {
+    if (algorithm.has_bundles() && lane.shape.ranks_on) {
+        return times.all_ns + bundling_ns(shape, placement, cluster.node);
+    }
     const bool is_shared = lane.shape.ranks < placement.ranks();
     const Around node =
         is_shared ? around(algorithm, shape, placement, lane.tuning, cluster.node) : Around{};

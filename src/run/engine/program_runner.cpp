@@ -139,6 +139,7 @@ Step ProgramRunner::step() {
 Step ProgramRunner::step_failure() {
     transport::Disagreement with = track_.transport().disagreement();
     if (track_.executor().has_miscounted()) with.is_there = with.is_counted = true;
+    if (track_.executor().has_misfit()) with.is_there = true;
     if (!with.is_there) {
         return fail_step(TUTTI_ERR_NETWORK, track_.executor().error().c_str());
     }

@@ -34,6 +34,7 @@ struct CallContext {
     bool has_progressed = false;
     bool has_failed = false;
     bool has_miscounted = false;  // by the word of all a rank runs another call
+    bool has_misfit = false;      // a message in a bundle is longer than there is room for
     std::string error;            // the first
     Work totals;
 

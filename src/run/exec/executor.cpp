@@ -30,6 +30,7 @@ Result<Done> Executor::State::reserve(const sched::Extent& wanted, uint64_t scra
     if (!reserved) return reserved;
     call.slots.reserve(wanted);
     meetings.reserve(lanes);
+    bundles.reserve(wanted.bundled_ranks, wanted.bundled_nodes);
     const size_t operations = call.slots.operations_max();
     messages.reserve(operations);
     work.reserve(operations);
@@ -45,6 +46,7 @@ void Executor::State::start(const sched::Program& program, const Arguments& argu
     messages.clear();
     work.start();
     node.start(program);
+    bundles.start(program);
     multicasts.start(extent.multicasts);
     for (uint32_t i = 0; i < call.slots.lanes_in_flight(); ++i) {
         const auto slot = static_cast<uint8_t>(i);
@@ -57,11 +59,13 @@ void Executor::State::end() {
     TUTTI_ASSERT(messages.is_empty(), "a message belongs to a lane that is over");
     TUTTI_ASSERT(work.is_empty(), "local work belongs to a lane that is over");
     TUTTI_ASSERT(!node.is_busy(), "the node's operation belongs to a lane that is over");
+    TUTTI_ASSERT(!bundles.is_under_way(), "and so do bundles");
     call.buffers.conceal_arguments();
     meetings.end_call();
 }
 
 transport::State Executor::State::withdraw() {
+    TUTTI_ASSERT(!bundles.is_under_way(), "calls with bundles are not withdrawn");
     const transport::State set = messages.withdraw();
     if (set != transport::State::kDone) return set;
     node.retract();
@@ -84,6 +88,7 @@ void Executor::State::cancel() {
     }
     meetings.call_off();
     multicasts.call_off();
+    bundles.cancel();
     messages.clear();
     call.buffers.conceal_arguments();
     call.buffers.conceal_scratch();
@@ -102,6 +107,7 @@ std::vector<sched::Rank> Executor::State::waits_for() const {
         }
     }
     multicasts.add_waits(ranks);
+    bundles.add_waits(ranks);
     meetings.add_releaser(ranks);
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
@@ -135,7 +141,15 @@ void Executor::State::begin_all(Ref any, uint64_t operations) {
 // What is done at once, the caller looks at next.
 void Executor::State::begin(Ref ref) {
     const OperationKind kind = kind_of(ref);
-    if (sched::is_message(kind)) {
+    if (call.slots.operation_of(ref).is_bundled) {
+        bundles.add(ref);
+        call.slots.set_done(ref);
+    } else if (kind == OperationKind::kNodeBundles) {
+        bundles.begin(ref);
+    } else if (is_stray(ref)) {
+        bundles.take_stray(ref);
+        call.slots.set_done(ref);
+    } else if (sched::is_message(kind)) {
         if (messages.post(ref) && take(ref)) call.slots.set_done(ref);
     } else if (sched::is_multicast(kind)) {
         multicasts.begin(ref);
@@ -273,6 +287,49 @@ bool Executor::State::step_node() {
     }
 }
 
+bool Executor::State::step_bundles() {
+    if (!bundles.is_under_way()) return false;
+    const bool has_moved = bundles.step();
+    if (call.has_failed) return true;
+    if (bundles.has_strays()) settle_strays();
+    if (!bundles.is_under_way()) complete(bundles.last());
+    return has_moved;
+}
+
+// A receive whose message has come in a bundle.
+bool Executor::State::is_stray(Ref ref) const {
+    const sched::Operation& operation = call.slots.operation_of(ref);
+    return bundles.has_strays() && sched::is_recv(operation) && bundles.is_stray(operation.peer);
+}
+
+// Such receives are given back, a block's pieces in their order.
+void Executor::State::settle_strays() {
+    while (const auto found = find_stray()) {
+        const Ref ref = messages[*found];
+        const sched::Operation& operation = call.slots.operation_of(ref);
+        const transport::State given_back = call.network.withdraw_receive(
+            operation.peer, call.id_of(ref), call.at(ref, operation.to), operation.to.bytes,
+            call.slots.ticket_of(ref));
+        if (given_back != transport::State::kDone) {
+            return call.fail("rank " + std::to_string(operation.peer) +
+                             " sent less than there is room for, and its receive cannot be given"
+                             " back");
+        }
+        messages.remove(*found);
+        bundles.take_stray(ref);
+        complete(ref);
+    }
+}
+
+std::optional<size_t> Executor::State::find_stray() const {
+    std::optional<size_t> found;
+    const auto message = [&](size_t i) { return call.slots.operation_of(messages[i]).message; };
+    for (size_t i = 0; i < messages.size(); ++i) {
+        if (is_stray(messages[i]) && (!found || message(i) < message(*found))) found = i;
+    }
+    return found;
+}
+
 bool Executor::State::step_work() {
     if (work.is_empty()) return false;
     uint64_t bytes_left = kStepBytes;
@@ -311,6 +368,7 @@ Step Executor::step() {
     if (!call.has_failed && !seeks_only) has_moved |= state.step_multicasts();
     if (call.has_failed) return Step::kFailed;
     has_moved |= state.step_node();
+    has_moved |= state.step_bundles();
     has_moved |= state.step_work();
     if (call.slots.is_over()) {
         state.end();
@@ -334,15 +392,19 @@ bool Executor::waits_for_multicasts() const {
 
 bool Executor::waits_for_node() const {
     const State& state = *state_;
-    const bool has_one = (state.node.is_busy() && state.messages.is_empty()) ||
-                         state.meetings.waits_for_node(state.messages);
+    const bool has_operation = state.node.is_busy() || state.node.has_call();
+    const bool has_messages = !state.messages.is_empty() || state.bundles.has_messages();
+    const bool has_one =
+        (has_operation && !has_messages) || state.meetings.waits_for_node(state.messages);
     return has_one && state.work.is_empty() && !state.multicasts.has_posted();
 }
 
 bool Executor::waits_for_messages(bool or_multicasts) const {
     const State& state = *state_;
-    const bool is_on_node = state.node.is_busy() || state.node.has_letters();
-    return !state.messages.is_empty() && !is_on_node && state.work.is_empty() &&
+    const bool is_on_node =
+        state.node.is_busy() || state.node.has_call() || state.node.has_letters();
+    const bool has_messages = !state.messages.is_empty() || state.bundles.has_messages();
+    return has_messages && !is_on_node && state.work.is_empty() &&
            (or_multicasts || state.multicasts.has_ended());
 }
 
@@ -351,6 +413,7 @@ const node::Op* Executor::node_op() const { return state_->node.under_way(); }
 
 const Work& Executor::work() const { return state_->call.totals; }
 bool Executor::has_miscounted() const { return state_->call.has_miscounted; }
+bool Executor::has_misfit() const { return state_->call.has_misfit; }
 const std::string& Executor::error() const { return state_->call.error; }
 
 }  // namespace tutti::exec

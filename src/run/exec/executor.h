@@ -97,6 +97,9 @@ class Executor {
     // After kFailed: by their arrivals it is that ranks do not run the same call, and nobody knows
     // which.
     [[nodiscard]] bool has_miscounted() const;
+    // After kFailed: because another rank has sent more than this one has room for, as error()
+    // says, in a message that the network did not compare.
+    [[nodiscard]] bool has_misfit() const;
     // After kFailed.
     [[nodiscard]] const std::string& error() const;
 

@@ -93,6 +93,10 @@ std::optional<Ref> NodeOperations::start_ready() {
 
 Step NodeOperations::step() {
     TUTTI_ASSERT(is_busy(), "an operation is under way");
+    return step_any();
+}
+
+Step NodeOperations::step_any() {
     const Step step = node::step(*team_, op_);
     if (step == Step::kBlocked || step == Step::kAdvanced) return step;
     doing_ = Doing::kNothing;
@@ -104,6 +108,20 @@ void NodeOperations::retract() {
     if (!is_busy()) return;
     node::retract(*team_, op_);
     doing_ = Doing::kNothing;
+}
+
+void NodeOperations::begin_call(const node::Call& call, uint64_t moved_bytes) {
+    TUTTI_ASSERT(team_ != nullptr, "bundles need the node's team");
+    TUTTI_ASSERT(doing_ == Doing::kNothing, "one call of the node at a time");
+    ++call_.totals.node_operations;
+    call_.totals.copied_bytes += moved_bytes;
+    doing_ = Doing::kCall;
+    node::start(*team_, op_, call);
+}
+
+Step NodeOperations::step_call() {
+    TUTTI_ASSERT(has_call(), "a call is under way");
+    return step_any();
 }
 
 void NodeOperations::begin_letters(size_t bytes) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The node's collectives, one after the other in the order of their numbers; or the one call of the
-// node in which letters lie (meet_letters.h). The node's team runs one call at a time.
+// The node's collectives, one after the other in the order of their numbers; or the calls of the
+// node of which another operation is made (meet_letters.h, bundles.h). The node's team runs one
+// call at a time.
 #pragma once
 
 #include <cstddef>
@@ -55,11 +56,16 @@ class NodeOperations {
         return start_ready();
     }
     [[nodiscard]] bool is_busy() const { return doing_ == Doing::kOperation; }
+    [[nodiscard]] bool has_call() const { return doing_ == Doing::kCall; }
     // Of the operation under way: last(), which is done when this says so.
     Step step();
     [[nodiscard]] Ref last() const { return last_; }
     // The call is withdrawn.
     void retract();
+
+    // A call of which bundles are made. moved_bytes: what this rank copies in it.
+    void begin_call(const node::Call& call, uint64_t moved_bytes);
+    Step step_call();
 
     // No operation is under way beside letters. bytes: of the vector that they carry.
     void begin_letters(size_t bytes);
@@ -72,10 +78,11 @@ class NodeOperations {
     [[nodiscard]] node::Op* under_way() { return doing_ == Doing::kNothing ? nullptr : &op_; }
 
   private:
-    enum class Doing : uint8_t { kNothing, kOperation, kLetters };
+    enum class Doing : uint8_t { kNothing, kOperation, kCall, kLetters };
     [[nodiscard]] node::Call call_of(Ref ref) const;
     void put_in_place(node::Call& call) const;
     std::optional<Ref> start_ready();
+    Step step_any();
     void count(const node::Call& next);
 
     CallContext& call_;

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "run/exec/bundles.h"
 #include "run/exec/executor.h"
 #include "run/exec/local_work.h"
 #include "run/exec/meet.h"
@@ -20,6 +22,7 @@ struct Executor::State {
           messages(call),
           work(call),
           node(call, team),
+          bundles(call, node),
           multicasts(call, route),
           meetings(call, node, multicasts),
           feeds(call) {}
@@ -31,6 +34,7 @@ struct Executor::State {
     PostedMessages messages;
     LocalWork work;
     NodeOperations node;
+    Bundles bundles;
     Multicasts multicasts;
     Meetings meetings;
     Feeds feeds;
@@ -55,6 +59,10 @@ struct Executor::State {
     bool post_multicasts();
     bool test_multicasts();
     bool step_node();
+    bool step_bundles();
+    void settle_strays();
+    [[nodiscard]] bool is_stray(Ref ref) const;
+    [[nodiscard]] std::optional<size_t> find_stray() const;
     bool step_work();
 
     [[nodiscard]] sched::OperationKind kind_of(Ref ref) const {

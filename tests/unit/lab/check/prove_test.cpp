@@ -401,6 +401,39 @@ TEST(CheckFaults, SomeOfTheCountedMessages) {
                  "something waits for counted messages and not for this");
 }
 
+TEST(CheckFaults, BundledMessages) {
+    const Shape shape = shape_of(TUTTI_ALLTOALLV, 2, 300);
+    const Extent extent = {.lanes = 2, .lanes_in_flight = 2, .rounds = 3, .scratch_bytes = 64};
+    const std::string carried = "round 1\nnode_bundles in scratch[0+64] order 0\n";
+    const auto exchange = [](int peer, const std::string& marks) {
+        const std::string own = std::to_string(300 * (1 - peer));
+        const std::string other = std::to_string(300 * peer);
+        const std::string with = std::to_string(peer);
+        return "copy output[" + own + "+300] = input[" + own + "+300]\nrecv 0 from " + with +
+               " output[" + other + "+300]" + marks + "\nsend 0 to " + with + " input[" + other +
+               "+300]" + marks + "\n";
+    };
+    const auto both = [&](const std::string& marks, const std::string& behind) {
+        return faults_of(shape, topo::Placement::blocks(2, 1), extent,
+                         {exchange(1, marks) + behind, exchange(0, marks) + behind});
+    };
+    EXPECT_EQ(both(" bundled", carried), Lines{});
+    expect_fault(both(" bundled", ""), "no node_bundles stands behind bundled messages");
+    expect_fault(both(" bundled", "round 1\nnode_bundles in scratch[0+64] order 0 after none\n"),
+                 "it waits for all bundled messages");
+    expect_fault(both(" bundled", carried + "round 2\nnode_bundles in scratch[0+64] order 1\n"),
+                 "there is one node_bundles at most");
+    expect_fault(both("", carried + "round 2\nsend 1 to 1 - bundled\n"),
+                 "node_bundles stands in front of it");
+    // On two nodes; and bundled at one end alone.
+    const std::string other = exchange(0, " bundled") + carried;
+    expect_fault(faults_of(shape, extent, {exchange(1, " bundled") + carried, other}),
+                 "a bundle takes one message to a rank, of 128 bytes at most");
+    expect_fault(
+        faults_of(shape, topo::Placement::blocks(2, 1), extent, {exchange(1, "") + carried, other}),
+        "never sends it");
+}
+
 TEST(CheckFaults, BlocksOutOfBounds) {
     Shape shape = shape_of(TUTTI_ALLREDUCE, 1, 16);
     shape.element_bytes = 8;

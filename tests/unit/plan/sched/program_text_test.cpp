@@ -95,6 +95,7 @@ Operation any_operation() {
         if (word.starts_with('$')) draw(*field_of(word.substr(1)), op);
     }
     if (row.may_be_counted) op.is_counted = *rc::gen::arbitrary<bool>();
+    if (row.may_be_bundled) op.is_bundled = *rc::gen::arbitrary<bool>();
     if (row.order != Order::kNone) op.order = *rc::gen::arbitrary<uint64_t>();
     return op;
 }

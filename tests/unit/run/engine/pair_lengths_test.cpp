@@ -5,6 +5,7 @@
 
 #include <mutex>
 #include <optional>
+#include <tuple>
 
 #include "base/prng.h"
 #include "lab/check/pair_blocks.h"
@@ -103,8 +104,10 @@ std::string run_seed(uint64_t seed) {
     const auto ranks = static_cast<uint32_t>(2 + prng.below(6));
     const std::string hosts = "TUTTI_HOSTS=" + std::to_string(2 + prng.below(ranks - 1)) +
                               (prng.below(2) == 0 ? ":round-robin" : "");
-    const char* algorithm = prng.below(2) == 0 ? "TUTTI_ALLTOALLV=pairwise"
-                                               : "TUTTI_ALLTOALLV=linear:fan_in=2,segment=300";
+    constexpr const char* kAlgorithms[] = {
+        "TUTTI_ALLTOALLV=pairwise", "TUTTI_ALLTOALLV=linear:fan_in=2,segment=300",
+        "TUTTI_ALLTOALLV=leaders", "TUTTI_ALLTOALLV=leaders:fan_in=2,segment=300"};
+    const char* algorithm = kAlgorithms[prng.below(std::size(kAlgorithms))];
     constexpr size_t kEager[] = {0, 300, size_t{1} << 30};
     constexpr uint32_t kTagMax[] = {(1 << 28) - 1, 32'767};
     Log log;
@@ -141,38 +144,42 @@ TEST(VectorForms, RunAcrossHosts) {
     for_each_seed(200, [](uint64_t seed) { EXPECT_EQ(run_seed(seed), ""); });
 }
 
-// Two ranks on two hosts, of which rank 0 sends so many bytes, and rank 1 has room for others. What
-// rank 1 says of it, and what has come to it.
+// Ranks on two hosts, of which rank 0 sends so many bytes to the last one, which has room for
+// others. What that says of it, and what has come to it.
 struct Told {
     tutti_status status = TUTTI_OK;
     std::string text;
     size_t bytes = 0;  // that differ from what was there before
 };
-Told differ(tutti_collective collective, size_t sent, size_t room) {
+Told differ(tutti_collective collective, size_t sent, size_t room, uint32_t ranks = 2) {
     Log log;
-    const ContextPtr context = make_context({"TUTTI_HOSTS=2", "TUTTI_MCAST=off"}, &log);
-    Meeting meeting(2);
-    Mailbox mailbox(2);
+    const ContextPtr context =
+        make_context({"TUTTI_HOSTS=2", "TUTTI_MCAST=off", "TUTTI_ALLTOALLV=leaders"}, &log);
+    Meeting meeting(ranks);
+    Mailbox mailbox(ranks);
+    const uint32_t last = ranks - 1;
     Told told;
-    run_threads(2, [&](uint32_t rank) {
+    run_threads(ranks, [&](uint32_t rank) {
         const tutti_p2p p2p = mailbox.callbacks(rank);
         const Made made = make_team(context.get(), meeting, rank, "the crew", &p2p);
         ASSERT_EQ(made.status, TUTTI_OK) << made.message;
         const std::vector<std::byte> in(sent, std::byte{1});
         std::vector<std::byte> out(room + 64, std::byte{0});
-        const uint64_t offsets[2] = {0, 0}, none[2] = {0, 0};
-        const uint64_t sends[2] = {0, sent}, receives[2] = {room, 0};
-        const tutti_blocks blocks{rank == 0 ? sends : none, offsets, rank == 0 ? none : receives,
-                                  offsets};
+        const std::vector<uint64_t> offsets(ranks);
+        std::vector<uint64_t> sends(ranks);
+        std::vector<uint64_t> receives(ranks);
+        if (rank == 0) sends[last] = sent;
+        if (rank == last) receives[0] = room;
+        const tutti_blocks blocks{sends.data(), offsets.data(), receives.data(), offsets.data()};
         tutti_call call{};
         call.collective = collective;
-        call.root = 1;
+        call.root = last;
         call.bytes = has_root(collective) && rank == 0 ? sent : 0;
         call.blocks = &blocks;
         call.send = in.data();
         call.recv = out.data();
         const tutti_status status = tutti_run(made.team.get(), &call);
-        if (rank == 0) return;
+        if (rank != last) return;
         told.status = status;
         told.text = status == TUTTI_OK ? "" : tutti_team_message(made.team.get());
         told.bytes = static_cast<size_t>(std::count(out.begin(), out.end(), std::byte{1}));
@@ -193,6 +200,17 @@ TEST(VectorForms, LessThanThereIsRoomForComes) {
     }
 }
 
+// Two ranks a host, so that short blocks go in bundles; one that does is taken by a receiver that
+// waits for a longer one.
+TEST(VectorForms, LessThanThereIsRoomForComesInABundle) {
+    for (const auto& [sent, room] : std::vector<std::pair<size_t, size_t>>{
+             {1, 8}, {8, 4000}, {128, 129}, {300, 301}, {8, 70'000}}) {
+        const Told told = differ(TUTTI_ALLTOALLV, sent, room, 4);
+        EXPECT_EQ(told.status, TUTTI_OK) << told.text;
+        EXPECT_EQ(told.bytes, sent);
+    }
+}
+
 TEST(VectorForms, MoreThanThereIsRoomForIsAnError) {
     for (const auto& [sent, room] :
          std::vector<std::pair<size_t, size_t>>{{8, 1}, {4000, 8}, {301, 300}, {70'000, 5000}}) {
@@ -202,6 +220,20 @@ TEST(VectorForms, MoreThanThereIsRoomForIsAnError) {
         const std::string size = std::to_string(room);
         EXPECT_EQ(told.text, "the crew: rank 1: call 1 is alltoallv, but rank 0 sent more than " +
                                  size + " bytes, not " + size);
+    }
+}
+
+// A block that goes by itself is in no bundle, and none has come for the room there.
+TEST(VectorForms, MoreThanThereIsRoomForInABundleIsAnError) {
+    const std::string line = "the crew: rank 3: call 1 is alltoallv, but rank 0 sent more than ";
+    for (const auto& [sent, room, text] : std::vector<std::tuple<size_t, size_t, std::string>>{
+             {8, 1, line + "1 bytes, not 1"},
+             {4000, 8, line + "8 bytes or none, not 8"},
+             {301, 300, line + "300 bytes, not 300"}}) {
+        const Told told = differ(TUTTI_ALLTOALLV, sent, room, 4);
+        EXPECT_EQ(told.status, TUTTI_ERR_MISMATCH);
+        EXPECT_EQ(told.bytes, 0U);
+        EXPECT_EQ(told.text, text);
     }
 }
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Plans of vector forms whose lengths only pairs of ranks know, run for real: one plan for calls of
 // any lengths, which the executor reads anew for each. Lengths, places and steps are drawn by seed.
+#include <map>
 #include <numeric>
 #include <optional>
 
 #include "base/prng.h"
 #include "base/topo/placement.h"
 #include "lab/check/pair_blocks.h"
+#include "lab/simulate/node_simulator.h"
 #include "plan/algo/plan.h"
+#include "plan/sched/bundle_rules.h"
 #include "sim/seeds.h"
 #include "unit/base/topo/switch_trees.h"
 #include "unit/run/exec/support.h"
@@ -25,8 +28,11 @@ std::byte data_byte(uint64_t index) {
 }
 
 struct Member {
-    Member(Network& network, uint32_t rank)
-        : endpoint(network, rank), executor(nullptr, endpoint) {}
+    Member(Network& network, uint32_t rank, node::Team team)
+        : node(std::move(team)),
+          endpoint(network, rank),
+          executor(node.size > 1 ? &node : nullptr, endpoint) {}
+    node::Team node;
     Network::Endpoint endpoint;
     exec::Executor executor;
     std::unique_ptr<sched::Program> program;
@@ -34,6 +40,12 @@ struct Member {
     std::vector<std::byte> output;
     std::byte* in = nullptr;
     std::byte* out = nullptr;
+};
+
+// Of receivers that have more room than is sent: the lengths and offsets that they give.
+struct Room {
+    std::vector<uint64_t> bytes;
+    std::vector<uint64_t> offsets;
 };
 
 // A team whose ranks keep their plans from call to call.
@@ -46,31 +58,69 @@ class VectorTeam {
         shape.collective = collective_;
         shape.ranks = placement.ranks();
         shape.root = root;
+        simulate::SimTeam team;
+        team.chunk_bytes = 1024;
+        for (uint32_t node = 0; node < placement.nodes(); ++node) {
+            const auto ranks = static_cast<uint32_t>(placement.members(node).size());
+            slices_.push_back(std::make_unique<simulate::SimSlice>(ranks, team.chunk_bytes));
+        }
+        const uint64_t scratch = algo::plan_scratch_bytes(algorithm, shape, placement, tuning);
         for (uint32_t rank = 0; rank < shape.ranks; ++rank) {
-            members_.push_back(std::make_unique<Member>(network_, rank));
+            const uint32_t node = placement.node_of(rank);
+            team.ranks = static_cast<uint32_t>(placement.members(node).size());
+            const uint32_t index = placement.index_on_node(rank);
+            members_.push_back(std::make_unique<Member>(
+                network_, rank, simulate::sim_rank(team, *slices_[node], index)));
             Member& member = *members_.back();
             member.program = algo::make_plan(algorithm, shape, placement, rank, tuning);
-            EXPECT_TRUE(member.executor.reserve(member.program->extent(), 0));
+            EXPECT_TRUE(member.executor.reserve(member.program->extent(), scratch));
         }
     }
 
     // Empty, or what is wrong.
-    std::string call(const PairBlocks& blocks, bool is_in_place, Prng& prng) {
+    // has_room: some receivers have more room than is sent to them.
+    std::string call(const PairBlocks& blocks, bool is_in_place, Prng& prng,
+                     bool has_room = false) {
         ++number_;
         for (uint32_t rank = 0; rank < members_.size(); ++rank) {
             fill(rank, blocks, is_in_place);
             Member& member = *members_[rank];
+            sched::CallBlocks given = blocks.of(rank);
+            if (has_room) give_room(rank, given, prng);
             exec::Arguments arguments{member.in, member.out, {}};
             arguments.has_private_lengths = true;
-            member.program->set_blocks(blocks.of(rank));
+            member.program->set_blocks(given);
             member.executor.start(*member.program, number_, arguments);
         }
         if (!drive(members_, prng)) return "it does not end";
         for (uint32_t rank = 0; rank < members_.size(); ++rank) {
+            if (has_room) take_room(rank, blocks);
             const std::string wrong = check(rank, blocks, is_in_place);
             if (!wrong.empty()) return "rank " + std::to_string(rank) + ": " + wrong;
         }
         return {};
+    }
+
+    // Those for whom each rank of the first node waits, while no other one has begun.
+    std::vector<std::vector<sched::Rank>> waits_of_first_node(const PairBlocks& blocks,
+                                                              uint32_t ranks) {
+        ++number_;
+        for (uint32_t rank = 0; rank < ranks; ++rank) {
+            fill(rank, blocks, false);
+            Member& member = *members_[rank];
+            member.program->set_blocks(blocks.of(rank));
+            member.executor.start(*member.program, number_, {member.in, member.out, {}});
+        }
+        for (int step = 0; step < 100; ++step) {
+            for (uint32_t rank = 0; rank < ranks; ++rank) members_[rank]->executor.step();
+        }
+        std::vector<std::vector<sched::Rank>> waits;
+        for (uint32_t rank = 0; rank < ranks; ++rank) {
+            waits.push_back(members_[rank]->executor.waits_for());
+            EXPECT_EQ(members_[rank]->executor.waits_for_messages(), !waits.back().empty());
+            members_[rank]->executor.cancel();
+        }
+        return waits;
     }
 
   private:
@@ -91,6 +141,39 @@ class VectorTeam {
                 member.in[one.offset + i] = data_byte(one.data + i);
             }
         }
+    }
+
+    // Blocks one after the other, of other ranks some longer than they are.
+    void give_room(uint32_t rank, sched::CallBlocks& given, Prng& prng) {
+        Room& room = rooms_[rank];
+        room = {};
+        uint64_t end = 0;
+        for (uint32_t from = 0; from < members_.size(); ++from) {
+            const uint64_t bytes = given.output_bytes[from];
+            const bool is_longer = bytes > 0 && from != rank && prng.below(2) == 0;
+            room.bytes.push_back(bytes + (is_longer ? prng.below(600) : 0));
+            room.offsets.push_back(end);
+            end += room.bytes.back();
+        }
+        given.output_bytes = room.bytes.data();
+        given.output_offsets = room.offsets.data();
+        members_[rank]->output.assign(end, kUntouched);
+        members_[rank]->out = members_[rank]->output.data();
+    }
+    // To where blocks without more room would have come; what is behind one is untouched.
+    void take_room(uint32_t rank, const PairBlocks& blocks) {
+        Member& member = *members_[rank];
+        std::vector<std::byte> output(blocks.output_bytes(rank), kUntouched);
+        const std::vector<PairBlocks::Stretch> stretches = blocks.outputs(rank);
+        for (uint32_t from = 0; from < members_.size(); ++from) {
+            const std::byte* block = member.out + rooms_[rank].offsets[from];
+            std::copy_n(block, stretches[from].bytes, output.data() + stretches[from].offset);
+            for (uint64_t i = stretches[from].bytes; i < rooms_[rank].bytes[from]; ++i) {
+                EXPECT_EQ(block[i], kUntouched);
+            }
+        }
+        member.output = std::move(output);
+        member.out = member.output.data();
     }
 
     [[nodiscard]] std::string check(uint32_t rank, const PairBlocks& blocks,
@@ -115,7 +198,9 @@ class VectorTeam {
     tutti_collective collective_;
     sched::Rank root_;
     Network network_;
+    std::vector<std::unique_ptr<simulate::SimSlice>> slices_;
     std::vector<std::unique_ptr<Member>> members_;
+    std::map<uint32_t, Room> rooms_;  // by rank
     uint32_t number_ = 0;
 };
 
@@ -131,8 +216,10 @@ Placement draw_placement(Prng& prng) {
     return placement;
 }
 
+// Many about as long as the longest that goes in a bundle.
 PairBlocks draw_blocks(Prng& prng, tutti_collective collective, sched::Rank root, uint32_t ranks) {
-    const uint64_t bytes_max = prng.below(4) == 0 ? 0 : 1 + prng.below(5000);
+    constexpr uint64_t kMost[] = {0, 20, 2 * sched::kBundledBytesMax, 5000};
+    const uint64_t bytes_max = kMost[prng.below(std::size(kMost))];
     std::vector<uint64_t> bytes(size_t{ranks} * ranks);
     for (uint64_t& one : bytes) one = prng.below(3) == 0 ? 0 : prng.below(bytes_max + 1);
     return {collective, root, ranks, bytes, prng.next()};
@@ -162,6 +249,37 @@ std::string run_seed(uint64_t seed) {
         if (!wrong.empty()) return what + std::to_string(call) + ": " + wrong;
     }
     return {};
+}
+
+// As a wrong program does, which runs under MPIs.
+std::string run_seed_with_room(uint64_t seed) {
+    Prng prng(seed);
+    const Placement placement = draw_placement(prng);
+    for (const std::string_view name : {"linear", "pairwise", "leaders"}) {
+        VectorTeam team(*algo::find(TUTTI_ALLTOALLV, name), 0, placement, {});
+        for (int call = 0; call < 4; ++call) {
+            const PairBlocks blocks = draw_blocks(prng, TUTTI_ALLTOALLV, 0, placement.ranks());
+            const std::string wrong = team.call(blocks, false, prng, true);
+            if (wrong.empty()) continue;
+            return std::string(name) + ", " + std::to_string(placement.ranks()) + " ranks, call " +
+                   std::to_string(call) + ": " + wrong;
+        }
+    }
+    return {};
+}
+
+TEST(VectorPlans, ReceiversMayHaveMoreRoom) {
+    for_each_seed(500, [](uint64_t seed) { EXPECT_EQ(run_seed_with_room(seed), ""); });
+}
+
+// Three nodes of two ranks. Rank 0 leads for node 1, whose leader for node 0 is rank 3; rank 1 for
+// node 2, whose leader is rank 4.
+TEST(VectorPlans, NameTheLeadersWhoseBundlesAreMissing) {
+    const Placement placement = Placement::blocks(6, 3);
+    VectorTeam team(*algo::find(TUTTI_ALLTOALLV, "leaders"), 0, placement, {});
+    const PairBlocks blocks(TUTTI_ALLTOALLV, 0, 6, std::vector<uint64_t>(36, 8), 0);
+    const std::vector<std::vector<sched::Rank>> waits = {{3}, {4}};
+    EXPECT_EQ(team.waits_of_first_node(blocks, 2), waits);
 }
 
 TEST(VectorPlans, GiveTheRightBytes) {
