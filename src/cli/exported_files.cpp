@@ -80,7 +80,10 @@ Result<std::vector<files::NamedText>> smpi_files(const CommandLine& command_line
                                                  .memory_latency_ns = node.flag_ns,
                                                  .names = named.host_names});
     if (!platform) return platform.error();
-    const auto programs = plans_to_write(shape, placement, choice, kSmpiOperationsMax);
+    // A trace has no bundles (docs/protocol/bundles.md): there all blocks go straight.
+    select::Choice traced = choice;
+    traced.tuning.flat |= choice.algorithm->has_bundles();
+    const auto programs = plans_to_write(shape, placement, traced, kSmpiOperationsMax);
     if (!programs) return programs.error();
     auto traces =
         sched::print_smpi(programs.value(), placement,

@@ -139,7 +139,8 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     };
     if (operations > kReadOperationsMax) return too_many();
     // What its messages say is more than their data: it is simulated with buffers for all.
-    const bool lacks_room = algorithm.follows_arrival && !has_room_for_data(shape);
+    const bool is_led = algorithm.follows_arrival || algorithm.has_bundles();
+    const bool lacks_room = is_led && !has_room_for_data(shape);
     if (lacks_room || !has_memory(algorithm, shape, placement, tuning)) {
         return refuse(fmt::format("not simulated: takes more than {} of memory",
                                   format_bytes(lacks_room ? kDataBytesMax : kMemoryBytesMax)));

@@ -56,6 +56,7 @@ void Explorer::collect_memory() {
             regions.emplace_back(node::fold_space(team), node::kInlineBytesMax);
             regions.emplace_back(std::as_writable_bytes(std::span(team.single_copy.by_ring)));
             regions.emplace_back(std::as_writable_bytes(std::span(&team.block_ring, 1)));
+            regions.emplace_back(std::as_writable_bytes(std::span(&team.blocks, 1)));
             if (!team.lean.pool) continue;
             regions.emplace_back(std::as_writable_bytes(std::span(&team.lean.part->placed, 1)));
             regions.emplace_back(

@@ -304,7 +304,8 @@ Result<SimulationResult> run(const SimulationRequest& request) {
     const auto checked = check_request(request);
     if (!checked) return checked.error();
     // What its messages say is more than their data.
-    if (request.algorithm->follows_arrival && !request.has_data) {
+    const bool is_led = request.algorithm->follows_arrival || request.algorithm->has_bundles();
+    if (is_led && !request.has_data) {
         SimulationRequest with_data = request;
         with_data.has_data = true;
         return run(with_data);

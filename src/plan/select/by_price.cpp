@@ -62,7 +62,8 @@ std::vector<algo::Tuning> tunings(const algo::Algorithm& algorithm, const sched:
                 algorithm.segment_bytes_max == 0 || segment_bytes <= algorithm.segment_bytes_max;
             if (segment_bytes >= shape.bytes || !is_allowed) continue;
             if (algorithm.has_pieces && shape.bytes / segment_bytes > kLanePiecesMax) continue;
-            all.push_back({.segment_bytes = segment_bytes, .lanes_in_flight = lanes});
+            all.push_back({.segment_bytes = segment_bytes,
+                           .lanes_in_flight = algorithm.has_pieces ? 0 : lanes});
         }
     } else if (algorithm.has_pieces && shape.bytes > kBlockPieceBytes) {
         all.push_back({.segment_bytes = kBlockPieceBytes});

@@ -140,7 +140,8 @@ FactFinder::FactFinder(engine::Context& context, const node::Team& team,
     node::prepare(team_);
     const Settings& settings = context.settings();
     if (is_crowded) {
-        if (obstacle_.empty()) once_.emplace();
+        const bool is_wanted = settings.node.single_copy != SingleCopyChoice::kOn;
+        if (obstacle_.empty() && is_wanted && !context.findings().once()) once_.emplace();
         return;
     }
     map_rings(team_);
@@ -165,7 +166,11 @@ void FactFinder::try_reading(NodeFacts& facts) {
             mine.denial = {EFAULT, team_.rank, rank};
         }
     }
-    if (once_) mine.once = once_->measure(*memory_, team_.rank, context_.clock());
+    engine::Findings& findings = context_.findings();
+    if (once_ && mine.denial.failure == 0) {
+        findings.keep_once(once_->measure(*memory_, team_.rank, context_.clock()));
+    }
+    mine.once = findings.once().value_or(node::Times{});
     exchange(context_, team_, mine, verdicts_);
     for (const Verdict& verdict : verdicts_) {
         if (verdict.denial.failure == 0) continue;
@@ -217,7 +222,8 @@ void apply(const NodeFacts& facts, engine::Context& context, std::span<const Nod
     team.copying.ahead = node::find_copy_ahead(node::best_isa(settings.node.isa));
     if (facts.can_read) team.single_copy.peers = best_memory(context, members, by_process(members));
     // Lean teams have no ring of their own to measure with.
-    if (team.slice.geometry.is_lean || (!facts.is_tried && !facts.can_read)) return;
+    const bool looks = facts.is_tried || (facts.can_read && limits.is_always_single);
+    if (team.slice.geometry.is_lean || !looks) return;
     const auto take_back = [&context, processes = set_hash(members)](const node::Denial& denial) {
         NodeFacts now = context.findings().facts_of(processes);
         forbid_reading(now, denial, context.settings());

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "plan/sched/shape.h"
@@ -32,6 +33,9 @@ class Findings {
     void keep_facts(uint64_t processes, const NodeFacts& facts);
     // What is kept of them is no longer so. Allocates nothing.
     void change_facts(uint64_t processes, const NodeFacts& facts);
+    // What this process has measured by itself (run/node/read_once.h); nothing: not yet.
+    [[nodiscard]] const std::optional<node::Times>& once() const { return once_; }
+    void keep_once(const node::Times& once) { once_ = once; }
     // Why ranks of a node read nothing in each other's memory, of the last team that found it out;
     // empty: they do, or no team has tried. Valid until the next team is made.
     [[nodiscard]] const char* no_single_copy() const { return no_single_copy_.data(); }
@@ -55,6 +59,7 @@ class Findings {
     std::mutex mutex_;
     std::map<uint64_t, NodeFacts> facts_;
     std::vector<KnownSpeed> speeds_;
+    std::optional<node::Times> once_;
     std::array<char, sizeof(NodeFacts::no_single_copy)> no_single_copy_{};
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a vector form knows of its blocks from its beginning to its end. Plain data, as Op is.
+// What a vector form knows of its blocks from its beginning to its end. Plain data without padding:
+// the exhaustive test copies and compares it.
 // Inside node/ only.
 #pragma once
 
@@ -28,7 +29,7 @@ struct BlockSide {
     const uint64_t* offsets = nullptr;  // null: `stride` apart
     size_t length = 0;
     size_t stride = 0;
-    Rank only = kNoRank;
+    size_t only = kNoRank;  // a rank
 
     [[nodiscard]] Block of(Rank rank) const {
         if (only != kNoRank && rank != only) return {};

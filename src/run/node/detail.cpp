@@ -57,8 +57,8 @@ void look_who_is_done(Team& team) {
         team, [](DoneWords& words) -> std::atomic<uint64_t>& { return words.calls_done; });
 }
 
-// Calls in a row in which a rank that runs ahead neither looks who is done nor writes its
-// SpareWord: others write the words that it would read, and read the one that it would write.
+// Calls in a row in which a rank that was found to run ahead neither looks who is done nor writes
+// its SpareWord: others write the words that it would read, and read the one that it would write.
 constexpr uint64_t kUnlooked = 8;
 
 bool may_use_spare(const Team& team, const Op& op, size_t bytes) {
@@ -67,26 +67,19 @@ bool may_use_spare(const Team& team, const Op& op, size_t bytes) {
            op.number <= team.known.done + geometry.spare_mask + 1;
 }
 
-// Names this call and the next ones to readers. One that looks at a spare line in vain finds that
-// its flag is another.
-void name_spares(const Team& team, const Op& op) {
-    std::atomic<uint64_t>& word = team.slice.spare_word(team.rank);
-    const uint64_t last = word.load(std::memory_order_relaxed);
-    if (static_cast<int64_t>(last - op.flag) >= 0) return;
-    word.store(op.flag + (kUnlooked << kNumberShift), std::memory_order_relaxed);
-}
-
 }  // namespace
 
+// A reader that looks at a spare line in vain finds that its flag is another.
 bool may_write_look(Team& team, Op& op, size_t bytes) {
-    const bool may_go_on = op.number % kUnlooked != 0 && may_use_spare(team, op, bytes);
-    if (!may_go_on) {
+    const bool is_named = may_be_spare(team.slice.up_slot(team.rank, op.slot), op.flag);
+    if (!is_named || !may_use_spare(team, op, bytes)) {
         look_who_is_done(team);
         if (op.number <= team.known.done + team.slice.geometry.slot_mask + 1) return true;
         if (!may_use_spare(team, op, bytes)) return false;
+        const uint64_t last = op.flag + (kUnlooked << kNumberShift);
+        team.slice.spare_word(team.rank).store(last, std::memory_order_relaxed);
     }
     op.is_spare = true;
-    name_spares(team, op);
     return true;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 // The least of several: others may have the processor in between.
 constexpr int kTrials = 3;
-constexpr size_t kSizes = kMeasuredBytes.size() - 1;
+constexpr size_t kSizes = kMeasuredMiddle + 1;
 // Two copies use three blocks, and a reading two.
 constexpr size_t kBlocksATime = 5;
 

@@ -16,9 +16,9 @@ namespace tutti::node {
 
 class ReadOnce {
   public:
-    // Takes all memory that measure() needs, some 4 MiB.
+    // Takes all memory that measure() needs, some 2 MiB.
     ReadOnce();
-    // Nanoseconds, by size up to 128 KiB: `ring` two copies, `single` one reading of this rank's
+    // Nanoseconds, by size up to 64 KiB: `ring` two copies, `single` one reading of this rank's
     // own memory, as `memory` reads it. 0: it cannot, or was not tried.
     [[nodiscard]] Times measure(PeerMemory& memory, Rank own, Clock& clock);
 

@@ -443,6 +443,7 @@ Step go_on(Team& team, Op& op) {
 }  // namespace
 
 Step move_blocks(Team& team, Op& op) {
+    op.awaited = kNoRank;  // of an earlier round, who may have gone since (lacks_block())
     if ((op.phase & kHasTable) == 0) {  // start() has planned the call, and cannot keep the table
         Op again = op;
         plan_table(team, again, team.blocks);
