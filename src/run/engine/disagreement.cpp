@@ -67,10 +67,12 @@ Why why_disagreed(uint64_t number, const node::CallNote& mine, uint32_t rank,
 }
 
 Why why_lengths_differ(uint64_t number, const node::CallNote& mine, uint32_t from, uint32_t to) {
+    char taker[24] = "a rank";
+    if (to != node::kNoRank) std::snprintf(taker, sizeof taker, "rank %u", to);
     Why why;
     std::snprintf(why.text, sizeof why.text,
-                  "call %llu is %s: rank %u sends another length than rank %u waits for",
-                  static_cast<unsigned long long>(number), text_of(mine).text, from, to);
+                  "call %llu is %s: rank %u sends another length than %s waits for",
+                  static_cast<unsigned long long>(number), text_of(mine).text, from, taker);
     return why;
 }
 

@@ -15,6 +15,7 @@ namespace tutti::engine {
 Why why_disagreed(uint64_t number, const node::CallNote& mine, uint32_t rank,
                   const node::CallNote* theirs);
 // The same call, a vector form, in which `from` sends `to` another length than that waits for.
+// to: node::kNoRank where it is not known.
 Why why_lengths_differ(uint64_t number, const node::CallNote& mine, uint32_t from, uint32_t to);
 // As a message across nodes shows.
 Why why_disagreed(CallTrack& track, const transport::Disagreement& with);

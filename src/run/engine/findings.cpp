@@ -25,6 +25,16 @@ void Findings::change_facts(uint64_t processes, const NodeFacts& facts) {
     if (found != facts_.end()) found->second = facts;
 }
 
+std::optional<node::Times> Findings::once() {
+    const std::lock_guard lock(mutex_);
+    return once_;
+}
+
+void Findings::keep_once(const node::Times& once) {
+    const std::lock_guard lock(mutex_);
+    once_ = once;
+}
+
 sched::Speed Findings::speed_of(const std::vector<uint64_t>& hosts) {
     const std::lock_guard lock(mutex_);
     const auto found = std::ranges::find_if(

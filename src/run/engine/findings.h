@@ -34,8 +34,8 @@ class Findings {
     // What is kept of them is no longer so. Allocates nothing.
     void change_facts(uint64_t processes, const NodeFacts& facts);
     // What this process has measured by itself (run/node/read_once.h); nothing: not yet.
-    [[nodiscard]] const std::optional<node::Times>& once() const { return once_; }
-    void keep_once(const node::Times& once) { once_ = once; }
+    std::optional<node::Times> once();
+    void keep_once(const node::Times& once);
     // Why ranks of a node read nothing in each other's memory, of the last team that found it out;
     // empty: they do, or no team has tried. Valid until the next team is made.
     [[nodiscard]] const char* no_single_copy() const { return no_single_copy_.data(); }

@@ -10,6 +10,7 @@
 #include "base/collectives.h"
 #include "run/node/detail.h"
 #include "run/node/offer.h"
+#include "run/node/vector_offers.h"
 
 namespace tutti::node {
 namespace {
@@ -140,7 +141,7 @@ Disagreement find_disagreement(const Team& team, const Op& op) {
         return {rank, true, theirs};
     }
     if (op.rival != kNoRank) {
-        if (op.rival_note == op.note) return {op.rival, false, mine, true};
+        if (op.rival_note == op.note) return {op.rival, false, mine, Disagreement::InLength::kSent};
         // Of a part of a larger call: whoever has written anything in this part has noted its call.
         const NoteWord& noted = team.slice.note(op.rival, op.number);
         const bool is_part = op.rival_note == 0 && team.bases.whole != 0;
@@ -149,8 +150,12 @@ Disagreement find_disagreement(const Team& team, const Op& op) {
         const bool is_of_this = theirs.number == mine.number || team.bases.whole != 0;
         return {op.rival, word != 0 && is_of_this && !(theirs == mine), theirs};
     }
-    if (lacks_block(team, op)) return {op.awaited, false, mine, true};
-    return {};
+    using InLength = Disagreement::InLength;
+    if (lacks_block(team, op)) return {op.awaited, false, mine, InLength::kSent};
+    const PassedOver passed = passed_over(team, op);
+    if (passed.rank == kNoRank) return {};
+    const InLength taken = passed.is_known ? InLength::kTaken : InLength::kTakenByOne;
+    return {passed.rank, false, mine, taken};
 }
 
 }  // namespace tutti::node

@@ -305,8 +305,14 @@ struct Disagreement {
     Rank rank = kNoRank;  // kNoRank: with nobody, as far as can be seen
     bool is_known = false;
     CallNote note;  // of the other rank, where it is known
-    // It runs the same call, a vector form, and sends this rank another length than that waits for.
-    bool is_in_length = false;
+    // It runs the same call, a vector form.
+    enum class InLength : uint8_t {
+        kNo,
+        kSent,       // it sends this rank another length than that waits for
+        kTaken,      // it waits for another length than this rank sends
+        kTakenByOne  // the same of it, or of another rank
+    };
+    InLength in_length = InLength::kNo;
 };
 Disagreement find_disagreement(const Team& team, const Op& op);
 // Whether `other` has finished the call in flight, or a later one.

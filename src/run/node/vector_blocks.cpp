@@ -480,8 +480,7 @@ Step move_unplanned_blocks(Team& team, Op& op) {
 // for this: they would keep the giver from its words, which it writes in each call.
 bool lacks_block(const Team& team, const Op& op) {
     const Rank giver = op.awaited;
-    const bool is_blocks = op.step == move_blocks || op.step == move_unplanned_blocks;
-    if (!is_blocks || giver == kNoRank || (op.phase & kHasTable) == 0) return false;
+    if (!moves_blocks(op) || giver == kNoRank || (op.phase & kHasTable) == 0) return false;
     const bool has_left = has_finished(team, op, giver);
     const bool has_begun = has_left || has_published(team, giver, op.events + 1);
     const bool has_flags = team.blocks.cells.per_line == 1 || (op.phase & kHasShort) == 0;

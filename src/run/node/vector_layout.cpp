@@ -77,6 +77,10 @@ size_t offered_from(const Team& team, const Op& op, size_t room) {
     return std::max<size_t>(from, room + 1);
 }
 
+bool moves_blocks(const Op& op) {
+    return op.step == move_blocks || op.step == move_unplanned_blocks;
+}
+
 Slot cell_for(const Team& team, const Op& op, Rank giver, Rank taker) {
     if (op.call.collective == TUTTI_SCATTERV) return team.slice.inbox_slot(taker, op.slot, giver);
     Slot slot = team.slice.up_slot(giver, op.slot);

@@ -16,6 +16,9 @@ inline bool has_block_each(const Op& op) { return is_dealt(op.call.collective); 
 // And each rank does.
 inline bool is_each_for_each(const Op& op) { return is_between_all(op.call.collective); }
 
+// Whether it goes on by vector_blocks.cpp.
+bool moves_blocks(const Op& op);
+
 // The blocks of this rank, and how its slots are cut. Nothing is offered yet, see offered_from().
 // A call without lengths has equal blocks: so costs ask.
 void set_table(const Team& team, const Call& call, BlockTable& table);

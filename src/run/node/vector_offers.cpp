@@ -26,6 +26,25 @@ OfferState tend_blocks(Team& team, const Op& op) {
     return readers_now(word) == 0 ? OfferState::kUnread : OfferState::kReadStill;
 }
 
+// A taker that goes on says that it has read all rounds, but only after it has read what it is
+// offered. So the offer is looked at last: then it counts all who have gone on and have read.
+PassedOver passed_over(const Team& team, const Op& op) {
+    const bool has_offered = op.served > 0 && offer_number(own_offer(team)) == op.number;
+    if (!moves_blocks(op) || !has_offered) return {};
+    PassedOver passed;
+    uint32_t gone = 0;
+    for_others(team, op, [&](Rank taker) {
+        if (!is_offered(team.blocks.cells, team.blocks.given.of(taker).bytes)) return;
+        if (!consumed_by(team, taker, op.chunks + op.chunks_used)) return;
+        if (gone++ == 0) passed.rank = taker;
+    });
+    const uint64_t word = own_offer(team);
+    const bool stands = (word & (kRefused | kWithdrawn)) == 0;
+    if (!stands || gone <= readers_done(word)) return {};
+    passed.is_known = readers_done(word) == 0;
+    return passed;
+}
+
 OfferedRead read_offered(Team& team, Op& op, Rank giver, const LongBlock& offered,
                          const TakenBlock& block, bool& is_claimed) {
     if (!is_claimed) {

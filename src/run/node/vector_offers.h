@@ -3,7 +3,8 @@
 // (offer.h), and tells each taker by its cell where its block stands. It never withdraws because a
 // taker is late: such blocks are longer than MPIs send ahead. If one cannot read, the giver
 // withdraws, and all that have not read take their blocks from its ring, behind all other rounds.
-// So they do where the giver's own calls have found its ring faster (contest.h).
+// So they do where the giver's own calls have found its ring faster (contest.h). A taker that goes on
+// and has not read waits for another length (passed_over()).
 // Inside node/ only.
 #pragma once
 
@@ -25,6 +26,13 @@ enum class OfferState {
 };
 // Looks at the own offer, and withdraws it where a taker cannot read.
 OfferState tend_blocks(Team& team, const Op& op);
+
+// For a giver that has waited long: a taker that has gone on, and has not read what it is offered.
+struct PassedOver {
+    Rank rank = kNoRank;   // kNoRank: none has, as far as can be seen
+    bool is_known = true;  // false: it may be another taker that has gone on
+};
+PassedOver passed_over(const Team& team, const Op& op);
 
 // ---- takers -------------------------------------------------------------------------------------
 

@@ -142,6 +142,36 @@ void expect_found(uint64_t given, uint64_t taken) {
     });
 }
 
+// Rank 2 offers its blocks, and rank 0 goes on without its own. The others may read theirs.
+void expect_passed_over(const std::vector<uint64_t>& given, const std::string& taker) {
+    SCOPED_TRACE("for " + taker);
+    const ContextPtr context = make_context({"TUTTI_SINGLE_COPY=on"});
+    const auto ranks = static_cast<uint32_t>(given.size());
+    run_crew(context.get(), ranks, [&](uint32_t rank, tutti_team* team) {
+        Blocks blocks(ranks, 0);
+        if (rank == ranks - 1) blocks.send_bytes = given;
+        if (rank > 0) blocks.recv_bytes[ranks - 1] = given[rank];
+        const tutti_call call = blocks.call(TUTTI_ALLTOALLV);
+        const tutti_status status = tutti_run(team, &call);
+        if (rank == ranks - 1) {
+            EXPECT_EQ(status, TUTTI_ERR_MISMATCH);
+        }
+        const tutti_call barrier{};
+        EXPECT_EQ(status == TUTTI_OK ? tutti_run(team, &barrier) : status, TUTTI_ERR_MISMATCH);
+        const std::string own = std::to_string(ranks - 1);
+        EXPECT_EQ(tutti_team_message(team),
+                  "the crew: rank " + own + ": call 1 is alltoallv: rank " + own +
+                      " sends another length than " + taker + " waits for");
+    });
+}
+
+TEST(VectorForms, WhoPassesOverAnOfferIsFoundOut) {
+    expect_passed_over({5000, 0}, "rank 0");
+    expect_passed_over({5000, 8, 0}, "rank 0");
+    // Who has not read is not known where others have.
+    expect_passed_over({5000, 5000, 0}, "a rank");
+}
+
 TEST(VectorForms, OtherLengthsAreFoundOut) {
     expect_found(100, 8);
     expect_found(0, 8);
@@ -157,6 +187,7 @@ struct Uneven {
     std::vector<std::vector<uint64_t>> given;  // by giver and taker
     uint32_t from = 0, to = 1;                 // the pair
     uint64_t taken = 0;                        // what `to` waits for
+    const char* single = "";                   // the setting
     [[nodiscard]] uint64_t waited_for(uint32_t giver, uint32_t taker) const {
         return giver == from && taker == to ? taken : given[giver][taker];
     }
@@ -164,7 +195,7 @@ struct Uneven {
         return std::string(tutti_collective_name(form)) + " of " + std::to_string(ranks) +
                " ranks, root " + std::to_string(root) + ": " + std::to_string(from) + " sends " +
                std::to_string(to) + " " + std::to_string(given[from][to]) + " for " +
-               std::to_string(taken);
+               std::to_string(taken) + ", " + single;
     }
 };
 
@@ -197,6 +228,7 @@ Uneven draw_uneven(uint64_t seed) {
     do {
         one.taken = kLengths[prng.below(std::size(kLengths))];
     } while (one.taken > kCellMax && one.given[one.from][one.to] > kCellMax);
+    one.single = prng.below(2) == 0 ? "TUTTI_SINGLE_COPY=on" : "TUTTI_SINGLE_COPY=off";
     return one;
 }
 
@@ -227,7 +259,7 @@ std::string wrong_in(const Uneven& one, uint32_t rank, const Blocks& blocks) {
 
 void run_uneven(const Uneven& one) {
     SCOPED_TRACE(one.text());
-    const ContextPtr context = make_context({"TUTTI_CHUNK=1K"});
+    const ContextPtr context = make_context({"TUTTI_CHUNK=1K", one.single});
     run_crew(context.get(), one.ranks, [&](uint32_t rank, tutti_team* team) {
         Blocks blocks(one.ranks, 0);
         for (uint32_t other = 0; other < one.ranks; ++other) {

@@ -16,6 +16,8 @@
 namespace tutti::node {
 namespace {
 
+using InLength = Disagreement::InLength;
+
 constexpr tutti_collective kForms[] = {TUTTI_GATHERV,   TUTTI_SCATTERV,  TUTTI_ALLGATHERV,
                                        TUTTI_ALLTOALLV, TUTTI_ALLTOALLW, TUTTI_REDUCE_SCATTER};
 
@@ -432,7 +434,7 @@ TEST(VectorBlocks, OtherLengthsAreFoundOut) {
             EXPECT_FALSE(members.run_all());
             const Disagreement with = members.disagreement(0);
             EXPECT_EQ(with.rank, 1u);
-            EXPECT_TRUE(with.is_in_length);
+            EXPECT_EQ(with.in_length, InLength::kSent);
             EXPECT_FALSE(with.is_known);
         }
     }
@@ -443,7 +445,7 @@ TEST(VectorBlocks, ALongerBlockIsFoundOutInTheRing) {
     members.exchange(1, 0, 20'000, 5'000);
     for (Rank rank = 0; rank < 2; ++rank) members.start(rank);
     EXPECT_FALSE(members.run_all());
-    EXPECT_TRUE(members.disagreement(0).is_in_length);
+    EXPECT_EQ(members.disagreement(0).in_length, InLength::kSent);
     EXPECT_EQ(members.disagreement(0).rank, 1u);
 }
 
@@ -456,7 +458,7 @@ TEST(VectorBlocks, ALongBlockThatNeverComesIsFoundOut) {
     members.start(1);
     EXPECT_EQ(members.run(1), Step::kBlocked);
     EXPECT_EQ(members.run(0), Step::kBlocked);
-    EXPECT_TRUE(members.disagreement(0).is_in_length);
+    EXPECT_EQ(members.disagreement(0).in_length, InLength::kSent);
     EXPECT_EQ(members.disagreement(0).rank, 1u);
 }
 
@@ -471,7 +473,7 @@ TEST(VectorBlocks, OtherFormsAreFoundOut) {
     const Disagreement with = members.disagreement(0);
     EXPECT_EQ(with.rank, 1u);
     EXPECT_TRUE(with.is_known);
-    EXPECT_FALSE(with.is_in_length);
+    EXPECT_EQ(with.in_length, InLength::kNo);
     EXPECT_EQ(with.note.collective, TUTTI_ALLTOALLW);
 }
 
