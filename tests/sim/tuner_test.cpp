@@ -71,7 +71,9 @@ struct Crew {
             const auto rank = static_cast<uint32_t>(prng.below(teams.size()));
             if (is_done[rank]) continue;
             const Step last = step(rank);
-            if (rank == 0) clock.advance_to(clock.now_ns() + machine(teams[0], op(0)));
+            const bool is_poll = last == Step::kBlocked && poll_ns > 0;
+            const uint64_t ns = is_poll ? poll_ns : machine(teams[0], op(0));
+            if (rank == 0) clock.advance_to(clock.now_ns() + ns);
             if (last != Step::kDone) continue;
             is_done[rank] = true;
             --left;
@@ -93,6 +95,7 @@ struct Crew {
     simulate::SimClock clock;
     simulate::SimSlice memory;
     std::vector<node::Team> teams;
+    uint64_t poll_ns = 0;  // that a poll in vain of rank 0 takes; 0: as much as a step
 };
 
 Figures measure(Crew& crew, const Machine& machine, node::TuningLimits limits = {}) {
@@ -569,6 +572,8 @@ TEST(Tuner, AScattersRootDecidesAlone) {
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         const auto ranks = static_cast<uint32_t>(2 + seed % 2);
         Crew crew(ranks, seed, true);
+        crew.poll_ns =
+            20;  // a receiver polls for single copy before it sees that the root has none
         const Machine rings_win = machine(CopyWay::kPrefetch, 50, 40'000);
         const Machine single_wins = machine(CopyWay::kPrefetch, 20'000, 500);
         give_tuners(crew, measure(crew, rings_win));
