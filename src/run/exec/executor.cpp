@@ -213,6 +213,10 @@ bool Executor::State::step_messages() {
     size_t i = 0;
     for (size_t left = messages.size(); left > 0; --left) {
         const Ref ref = messages[i];
+        if (is_stray(ref)) {  // what comes for it now is of another call
+            ++i;
+            continue;
+        }
         const transport::State state = test_message(ref);
         if (state == transport::State::kPending) {
             ++i;
@@ -288,11 +292,11 @@ bool Executor::State::step_node() {
 }
 
 bool Executor::State::step_bundles() {
-    if (!bundles.is_under_way()) return false;
-    const bool has_moved = bundles.step();
+    const bool is_under_way = bundles.is_under_way();
+    bool has_moved = is_under_way && bundles.step();
     if (call.has_failed) return true;
-    if (bundles.has_strays()) settle_strays();
-    if (!bundles.is_under_way()) complete(bundles.last());
+    if (bundles.has_strays()) has_moved |= settle_strays();
+    if (is_under_way && !bundles.is_under_way()) complete(bundles.last());
     return has_moved;
 }
 
@@ -302,23 +306,27 @@ bool Executor::State::is_stray(Ref ref) const {
     return bundles.has_strays() && sched::is_recv(operation) && bundles.is_stray(operation.peer);
 }
 
-// Such receives are given back, a block's pieces in their order.
-void Executor::State::settle_strays() {
+// Such receives are given back, a block's pieces in their order. True where one was.
+bool Executor::State::settle_strays() {
+    bool has_moved = false;
     while (const auto found = find_stray()) {
         const Ref ref = messages[*found];
         const sched::Operation& operation = call.slots.operation_of(ref);
         const transport::State given_back = call.network.withdraw_receive(
             operation.peer, call.id_of(ref), call.at(ref, operation.to), operation.to.bytes,
             call.slots.ticket_of(ref));
-        if (given_back != transport::State::kDone) {
-            return call.fail("rank " + std::to_string(operation.peer) +
-                             " sent less than there is room for, and its receive cannot be given"
-                             " back");
+        if (given_back == transport::State::kPending) return has_moved;
+        has_moved = true;
+        if (given_back == transport::State::kFailed) {
+            call.fail("rank " + std::to_string(operation.peer) +
+                      " sent less than there is room for, and its receive cannot be given back");
+            return true;
         }
         messages.remove(*found);
         bundles.take_stray(ref);
         complete(ref);
     }
+    return has_moved;
 }
 
 std::optional<size_t> Executor::State::find_stray() const {

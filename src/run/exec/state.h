@@ -60,7 +60,7 @@ struct Executor::State {
     bool test_multicasts();
     bool step_node();
     bool step_bundles();
-    void settle_strays();
+    bool settle_strays();
     [[nodiscard]] bool is_stray(Ref ref) const;
     [[nodiscard]] std::optional<size_t> find_stray() const;
     bool step_work();

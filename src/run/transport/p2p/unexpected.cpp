@@ -37,7 +37,7 @@ State P2p::withdraw_receive(Rank peer, const MessageId& id, const std::byte* dat
                             Ticket& ticket) {
     const bool has_failed = ticket.state == State::kFailed;
     const Failure why = ticket.parcel ? Failure::kWord : Failure::kSize;
-    if (has_failed && failure_ != why) return State::kFailed;
+    if (!callbacks_.cancel || (has_failed && failure_ != why)) return State::kFailed;
     try {
         Unexpected unexpected{peer, tag_of(id, bytes), static_cast<Parcel*>(ticket.parcel),
                               ticket.handle};
