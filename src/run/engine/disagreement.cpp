@@ -66,6 +66,10 @@ Why why_disagreed(uint64_t number, const node::CallNote& mine, uint32_t rank,
     return why;
 }
 
+namespace {
+
+// A vector form, in which `from` sends `to` another length than that waits for. to: node::kNoRank
+// where it is not known.
 Why why_lengths_differ(uint64_t number, const node::CallNote& mine, uint32_t from, uint32_t to) {
     char taker[24] = "a rank";
     if (to != node::kNoRank) std::snprintf(taker, sizeof taker, "rank %u", to);
@@ -74,6 +78,24 @@ Why why_lengths_differ(uint64_t number, const node::CallNote& mine, uint32_t fro
                   "call %llu is %s: rank %u sends another length than %s waits for",
                   static_cast<unsigned long long>(number), text_of(mine).text, from, taker);
     return why;
+}
+
+}  // namespace
+
+Why why_disagreed(uint64_t number, const node::CallNote& mine, const node::Disagreement& with,
+                  uint32_t own) {
+    switch (with.in_length) {
+        using enum node::Disagreement::InLength;
+        case kSent:
+            return why_lengths_differ(number, mine, with.rank, own);
+        case kTaken:
+            return why_lengths_differ(number, mine, own, with.rank);
+        case kTakenByOne:
+            return why_lengths_differ(number, mine, own, node::kNoRank);
+        case kNo:
+            break;
+    }
+    return why_disagreed(number, mine, with.rank, with.is_known ? &with.note : nullptr);
 }
 
 Why why_disagreed(CallTrack& track, const transport::Disagreement& with) {

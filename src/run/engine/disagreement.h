@@ -14,9 +14,9 @@ namespace tutti::engine {
 // The call `number` of this rank, and what `rank` takes it to be; nullptr: something else.
 Why why_disagreed(uint64_t number, const node::CallNote& mine, uint32_t rank,
                   const node::CallNote* theirs);
-// The same call, a vector form, in which `from` sends `to` another length than that waits for.
-// to: node::kNoRank where it is not known.
-Why why_lengths_differ(uint64_t number, const node::CallNote& mine, uint32_t from, uint32_t to);
+// As members of a node have found. with.rank, own: of the team.
+Why why_disagreed(uint64_t number, const node::CallNote& mine, const node::Disagreement& with,
+                  uint32_t own);
 // As a message across nodes shows.
 Why why_disagreed(CallTrack& track, const transport::Disagreement& with);
 

@@ -162,13 +162,13 @@ void InterNodeControl::report_inquiry() {
 
 void InterNodeControl::disagree(const node::Op& op, const node::Disagreement& with) {
     const node::CallNote mine = node::CallNote::unpack(op.note);
-    // Parts have numbers of their own; what a person knows is the call.
-    node::CallNote theirs = with.note;
-    theirs.number = mine.number;
-    if (with.is_known && track_.capacity().take_less(theirs)) return;
+    // Parts have numbers and members of their own; what a person knows is the call and the team.
+    node::Disagreement across = with;
+    across.note.number = mine.number;
+    if (with.is_known && track_.capacity().take_less(across.note)) return;
     const topo::Placement& placement = inter_node_.placement();
-    const uint32_t rank = placement.members(placement.node_of(members_.rank))[with.rank];
-    const Why why = why_disagreed(track_.call(), mine, rank, with.is_known ? &theirs : nullptr);
+    across.rank = placement.members(placement.node_of(members_.rank))[with.rank];
+    const Why why = why_disagreed(track_.call(), mine, across, members_.rank);
     break_off(TUTTI_ERR_MISMATCH, why.text);
 }
 

@@ -5,25 +5,6 @@
 #include "run/engine/messages.h"
 
 namespace tutti::engine {
-namespace {
-
-Why why_of(const node::Op& op, const node::Disagreement& with, node::Rank own) {
-    const node::CallNote mine = node::CallNote::unpack(op.note);
-    switch (with.in_length) {
-        using enum node::Disagreement::InLength;
-        case kSent:
-            return why_lengths_differ(op.number, mine, with.rank, own);
-        case kTaken:
-            return why_lengths_differ(op.number, mine, own, with.rank);
-        case kTakenByOne:
-            return why_lengths_differ(op.number, mine, own, node::kNoRank);
-        case kNo:
-            break;
-    }
-    return why_disagreed(op.number, mine, with.rank, with.is_known ? &with.note : nullptr);
-}
-
-}  // namespace
 
 void NodeControl::report_stall(const node::Call&, const node::Op* op, uint64_t waited_ns) {
     if (!op) return;
@@ -32,7 +13,8 @@ void NodeControl::report_stall(const node::Call&, const node::Op* op, uint64_t w
 }
 
 void NodeControl::disagree(const node::Op& op, const node::Disagreement& with) {
-    break_off(TUTTI_ERR_MISMATCH, why_of(op, with, members_.rank).text);
+    const node::CallNote mine = node::CallNote::unpack(op.note);
+    break_off(TUTTI_ERR_MISMATCH, why_disagreed(op.number, mine, with, members_.rank).text);
 }
 
 }  // namespace tutti::engine

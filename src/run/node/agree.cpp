@@ -129,6 +129,7 @@ bool has_finished(const Team& team, const Op& op, Rank other) {
 }
 
 Disagreement find_disagreement(const Team& team, const Op& op) {
+    tell_cells(team, op);
     const CallNote mine = CallNote::unpack(op.note);
     for (Rank rank = 0; rank < team.size; ++rank) {
         if (rank == team.rank) continue;

@@ -9,6 +9,7 @@
 #include "run/node/node_rows.h"
 #include "run/node/offer.h"
 #include "run/node/tuner.h"
+#include "run/node/vector_layout.h"
 
 namespace tutti::node {
 namespace {
@@ -296,7 +297,8 @@ bool waits_for_all(const Op& op) { return running(op).wakes == Wakes::kAll; }
 bool may_await(const Team& team, const Op& op, Rank other) {
     if (op.call.root == team.rank || op.call.root == other) return true;
     // It may be its turn to read when any other reader is done.
-    if (op.step == single_move && team.tuning.readers_max != kAllReaders) return true;
+    const bool may_be_read = op.step == single_move || moves_blocks(op);
+    if (may_be_read && team.tuning.readers_max != kAllReaders) return true;
     const Wakes wakes = running(op).wakes;
     return wakes != Wakes::kRoot && !(wakes == Wakes::kRootIfFlat && team.layout.flat);
 }

@@ -476,24 +476,25 @@ Step move_unplanned_blocks(Team& team, Op& op) {
     return move_blocks(team, op);
 }
 
+void tell_cells(const Team& team, const Op& op) {
+    if (!moves_blocks(op) || (op.phase & kIsWritten) == 0) return;
+    team.slice.done(team.rank).cells_written.store(op.number, std::memory_order_release);
+}
+
 // A cell is written before the first round, and rounds before their writer leaves. Polls do not ask
-// for this: they would keep the giver from its words, which it writes in each call.
+// for this: they would keep the giver from its words, which it writes in each call. A giver that
+// waits itself, before its first round, says what it has written.
 bool lacks_block(const Team& team, const Op& op) {
     const Rank giver = op.awaited;
     if (!moves_blocks(op) || giver == kNoRank || (op.phase & kHasTable) == 0) return false;
     const bool has_left = has_finished(team, op, giver);
-    const bool has_begun = has_left || has_published(team, giver, op.events + 1);
+    const auto& words = team.slice.done(giver);
+    const bool has_begun = has_left || has_published(team, giver, op.events + 1) ||
+                           words.cells_written.load(std::memory_order_acquire) >= op.number;
     const bool has_flags = team.blocks.cells.per_line == 1 || (op.phase & kHasShort) == 0;
     if (has_flags && has_begun && !has_cell(team, op, giver)) return true;
     const bool is_in_rounds = (op.phase & kHasShort) != 0 && op.taken < op.to_take;
     return is_in_rounds && has_left && !has_published(team, giver, op.events + op.taken + 1);
-}
-
-// Of a team of one rank.
-void place_own_block(Team& team, Op& op) {
-    set_table(team, op.call, team.blocks);
-    const OwnBlock& own = team.blocks.own;
-    copy_bytes(own.to, own.from, own.bytes);
 }
 
 }  // namespace tutti::node

@@ -81,6 +81,13 @@ bool moves_blocks(const Op& op) {
     return op.step == move_blocks || op.step == move_unplanned_blocks;
 }
 
+// Of a team of one rank.
+void place_own_block(Team& team, Op& op) {
+    set_table(team, op.call, team.blocks);
+    const OwnBlock& own = team.blocks.own;
+    copy_bytes(own.to, own.from, own.bytes);
+}
+
 Slot cell_for(const Team& team, const Op& op, Rank giver, Rank taker) {
     if (op.call.collective == TUTTI_SCATTERV) return team.slice.inbox_slot(taker, op.slot, giver);
     Slot slot = team.slice.up_slot(giver, op.slot);

@@ -18,6 +18,8 @@ inline bool is_each_for_each(const Op& op) { return is_between_all(op.call.colle
 
 // Whether it goes on by vector_blocks.cpp.
 bool moves_blocks(const Op& op);
+// For a rank that has waited long: says to the others that its cells are written, if they are.
+void tell_cells(const Team& team, const Op& op);
 
 // The blocks of this rank, and how its slots are cut. Nothing is offered yet, see offered_from().
 // A call without lengths has equal blocks: so costs ask.

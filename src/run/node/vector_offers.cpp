@@ -40,7 +40,8 @@ PassedOver passed_over(const Team& team, const Op& op) {
     });
     const uint64_t word = own_offer(team);
     const bool stands = (word & (kRefused | kWithdrawn)) == 0;
-    if (!stands || gone <= readers_done(word)) return {};
+    // Who reads now has no use for an error, and is soon done.
+    if (!stands || readers_now(word) > 0 || gone <= readers_done(word)) return {};
     passed.is_known = readers_done(word) == 0;
     return passed;
 }

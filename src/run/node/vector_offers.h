@@ -3,9 +3,8 @@
 // (offer.h), and tells each taker by its cell where its block stands. It never withdraws because a
 // taker is late: such blocks are longer than MPIs send ahead. If one cannot read, the giver
 // withdraws, and all that have not read take their blocks from its ring, behind all other rounds.
-// So they do where the giver's own calls have found its ring faster (contest.h). A taker that goes on
-// and has not read waits for another length (passed_over()).
-// Inside node/ only.
+// So they do where the giver's own calls have found its ring faster (contest.h). A taker that goes
+// on and has not read waits for another length (passed_over()). Inside node/ only.
 #pragma once
 
 #include "run/node/vector_layout.h"

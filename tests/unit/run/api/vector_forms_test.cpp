@@ -142,7 +142,22 @@ void expect_found(uint64_t given, uint64_t taken) {
     });
 }
 
-// Rank 2 offers its blocks, and rank 0 goes on without its own. The others may read theirs.
+// Each of two ranks waits for a block, and sends none: neither writes anything.
+TEST(VectorForms, RanksThatWaitForEachOtherAreFoundOut) {
+    for (const uint64_t bytes : {8, 5000}) {
+        const ContextPtr context = make_context({});
+        run_crew(context.get(), 2, [&](uint32_t rank, tutti_team* team) {
+            Blocks blocks(2, 0);
+            blocks.recv_bytes[1 - rank] = bytes;
+            const tutti_call call = blocks.call(TUTTI_ALLTOALLV);
+            EXPECT_EQ(tutti_run(team, &call), TUTTI_ERR_MISMATCH);
+            EXPECT_NE(std::string(tutti_team_message(team)).find("sends another length than rank"),
+                      std::string::npos);
+        });
+    }
+}
+
+// The last rank offers its blocks, and rank 0 goes on without its own. The others may read theirs.
 void expect_passed_over(const std::vector<uint64_t>& given, const std::string& taker) {
     SCOPED_TRACE("for " + taker);
     const ContextPtr context = make_context({"TUTTI_SINGLE_COPY=on"});
@@ -219,15 +234,11 @@ Uneven draw_uneven(uint64_t seed) {
         static_cast<uint32_t>((one.root + 1 + prng.below(one.ranks - 1)) % one.ranks);
     one.from = one.form == TUTTI_GATHERV ? other : one.root;
     one.to = one.form == TUTTI_GATHERV ? one.root : other;
-    // Not a taker without a block from this giver: the giver would wait for room in its ring, and
-    // the taker for rounds that never come, and neither can tell.
-    while (one.given[one.from][one.to] == 0) {
-        one.given[one.from][one.to] = kLengths[prng.below(std::size(kLengths))];
-    }
-    // Nor is it seen where both ends have it through the ring.
+    // It is not seen where both ends have it through the ring, nor is a difference that is none.
     do {
         one.taken = kLengths[prng.below(std::size(kLengths))];
-    } while (one.taken > kCellMax && one.given[one.from][one.to] > kCellMax);
+    } while (one.taken == one.given[one.from][one.to] ||
+             (one.taken > kCellMax && one.given[one.from][one.to] > kCellMax));
     one.single = prng.below(2) == 0 ? "TUTTI_SINGLE_COPY=on" : "TUTTI_SINGLE_COPY=off";
     return one;
 }

@@ -145,8 +145,8 @@ TEST(VectorForms, RunAcrossHosts) {
     for_each_seed(200, [](uint64_t seed) { EXPECT_EQ(run_seed(seed), ""); });
 }
 
-// Ranks on two hosts, of which rank 0 sends so many bytes to the last one, which has room for
-// others. What that says of it, and what has come to it.
+// Ranks on two hosts, of which rank 0 sends so many bytes to another one, the last one unless said
+// otherwise, which has room for others. What that says of it, and what has come to it.
 struct Told {
     tutti_status status = TUTTI_OK;
     std::string text;
@@ -154,13 +154,13 @@ struct Told {
 };
 enum class Cancel { kAtOnce, kWhenAskedOften, kNever };
 Told differ(tutti_collective collective, size_t sent, size_t room, uint32_t ranks = 2,
-            Cancel cancel = Cancel::kAtOnce) {
+            Cancel cancel = Cancel::kAtOnce, std::optional<uint32_t> receiver = {}) {
     Log log;
     const ContextPtr context =
         make_context({"TUTTI_HOSTS=2", "TUTTI_MCAST=off", "TUTTI_ALLTOALLV=leaders"}, &log);
     Meeting meeting(ranks);
     Mailbox mailbox(ranks);
-    const uint32_t last = ranks - 1;
+    const uint32_t to = receiver.value_or(ranks - 1);
     Told told;
     run_threads(ranks, [&](uint32_t rank) {
         Failing inner{mailbox.callbacks(rank), [](size_t) { return false; }};
@@ -180,18 +180,18 @@ Told differ(tutti_collective collective, size_t sent, size_t room, uint32_t rank
         const std::vector<uint64_t> offsets(ranks);
         std::vector<uint64_t> sends(ranks);
         std::vector<uint64_t> receives(ranks);
-        if (rank == 0) sends[last] = sent;
-        if (rank == last) receives[0] = room;
+        if (rank == 0) sends[to] = sent;
+        if (rank == to) receives[0] = room;
         const tutti_blocks blocks{sends.data(), offsets.data(), receives.data(), offsets.data()};
         tutti_call call{};
         call.collective = collective;
-        call.root = last;
+        call.root = to;
         call.bytes = has_root(collective) && rank == 0 ? sent : 0;
         call.blocks = &blocks;
         call.send = in.data();
         call.recv = out.data();
         const tutti_status status = tutti_run(made.team.get(), &call);
-        if (rank != last) return;
+        if (rank != to) return;
         told.status = status;
         told.text = status == TUTTI_OK ? "" : tutti_team_message(made.team.get());
         told.bytes = static_cast<size_t>(std::count(out.begin(), out.end(), std::byte{1}));
@@ -243,6 +243,15 @@ TEST(VectorForms, MoreThanThereIsRoomForIsAnError) {
         EXPECT_EQ(told.text, "the crew: rank 1: call 1 is alltoallv, but rank 0 sent more than " +
                                  size + " bytes, not " + size);
     }
+}
+
+// Of one host, whose memory the block goes through.
+TEST(VectorForms, OtherLengthsWithinAHostAreNamed) {
+    const Told told = differ(TUTTI_ALLTOALLV, 8, 1, 4, Cancel::kAtOnce, 1);
+    EXPECT_EQ(told.status, TUTTI_ERR_MISMATCH);
+    EXPECT_EQ(told.text,
+              "the crew: rank 1: call 1 is alltoallv: rank 0 sends another length than"
+              " rank 1 waits for");
 }
 
 // A block that goes by itself is in no bundle, and none has come for the room there.
