@@ -572,8 +572,8 @@ TEST(Tuner, AScattersRootDecidesAlone) {
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         const auto ranks = static_cast<uint32_t>(2 + seed % 2);
         Crew crew(ranks, seed, true);
-        crew.poll_ns =
-            20;  // a receiver polls for single copy before it sees that the root has none
+        // A receiver polls for single copy before it sees that the root has none.
+        crew.poll_ns = 20;
         const Machine rings_win = machine(CopyWay::kPrefetch, 50, 40'000);
         const Machine single_wins = machine(CopyWay::kPrefetch, 20'000, 500);
         give_tuners(crew, measure(crew, rings_win));

@@ -40,6 +40,18 @@ CallText text_of(const node::CallNote& note) {
     return out;
 }
 
+// A vector form, in which `from` sends `to` another length than that waits for. to: node::kNoRank
+// where it is not known.
+Why why_lengths_differ(uint64_t number, const node::CallNote& mine, uint32_t from, uint32_t to) {
+    char taker[24] = "a rank";
+    if (to != node::kNoRank) std::snprintf(taker, sizeof taker, "rank %u", to);
+    Why why;
+    std::snprintf(why.text, sizeof why.text,
+                  "call %llu is %s: rank %u sends another length than %s waits for",
+                  static_cast<unsigned long long>(number), text_of(mine).text, from, taker);
+    return why;
+}
+
 }  // namespace
 
 Why why_disagreed(uint64_t number, const node::CallNote& mine, uint32_t rank,
@@ -65,22 +77,6 @@ Why why_disagreed(uint64_t number, const node::CallNote& mine, uint32_t rank,
     }
     return why;
 }
-
-namespace {
-
-// A vector form, in which `from` sends `to` another length than that waits for. to: node::kNoRank
-// where it is not known.
-Why why_lengths_differ(uint64_t number, const node::CallNote& mine, uint32_t from, uint32_t to) {
-    char taker[24] = "a rank";
-    if (to != node::kNoRank) std::snprintf(taker, sizeof taker, "rank %u", to);
-    Why why;
-    std::snprintf(why.text, sizeof why.text,
-                  "call %llu is %s: rank %u sends another length than %s waits for",
-                  static_cast<unsigned long long>(number), text_of(mine).text, from, taker);
-    return why;
-}
-
-}  // namespace
 
 Why why_disagreed(uint64_t number, const node::CallNote& mine, const node::Disagreement& with,
                   uint32_t own) {

@@ -213,11 +213,9 @@ bool Executor::State::step_messages() {
     size_t i = 0;
     for (size_t left = messages.size(); left > 0; --left) {
         const Ref ref = messages[i];
-        if (is_stray(ref)) {  // what comes for it now is of another call
-            ++i;
-            continue;
-        }
-        const transport::State state = test_message(ref);
+        // What comes now for a stray receive is of another call.
+        const transport::State state =
+            is_stray(ref) ? transport::State::kPending : test_message(ref);
         if (state == transport::State::kPending) {
             ++i;
             continue;

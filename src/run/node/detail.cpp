@@ -57,8 +57,9 @@ void look_who_is_done(Team& team) {
         team, [](DoneWords& words) -> std::atomic<uint64_t>& { return words.calls_done; });
 }
 
-// Calls after such a look in which a rank that was found to run ahead neither looks who is done nor
-// writes its SpareWord: others write the words that it would read, and read the one that it would write.
+// A rank that is found to run ahead looks who is done, and writes its SpareWord. In so many calls
+// after that it does neither: others write the words that it would read, and read the one that it
+// would write.
 constexpr uint64_t kUnlooked = 8;
 
 bool may_use_spare(const Team& team, const Op& op, size_t bytes) {

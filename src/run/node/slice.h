@@ -80,8 +80,9 @@ struct alignas(kControlStride) DoneWords {
     // The last call that r is known to have entered; written only when r has waited a while, or
     // when the embedder asks. For messages to people, never for synchronization.
     std::atomic<uint64_t> calls_entered{0};
-    // The last call of a vector form in which r has written all its cells; written only when r has
-    // waited long. Release after the cells; who has waited long for one acquires.
+    // The last call of a vector form in which r has written all its cells. r stores it (release)
+    // only when it has waited long; a member that has waited long for such a cell loads it
+    // (acquire).
     std::atomic<uint64_t> cells_written{0};
     // Identity handshake at creation: the token of r, then what r has read of the others.
     std::atomic<uint64_t> token{0};

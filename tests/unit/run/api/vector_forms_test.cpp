@@ -183,7 +183,7 @@ void expect_passed_over(const std::vector<uint64_t>& given, const std::string& t
 TEST(VectorForms, WhoPassesOverAnOfferIsFoundOut) {
     expect_passed_over({5000, 0}, "rank 0");
     expect_passed_over({5000, 8, 0}, "rank 0");
-    // Who has not read is not known where others have.
+    // Offers count readers and do not name them. Rank 1 reads, so the message names no taker.
     expect_passed_over({5000, 5000, 0}, "a rank");
 }
 
